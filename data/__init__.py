@@ -1,0 +1,1 @@
+"""The bundled data, described in SOURCES.md; imop_engine.bundled reads it."""

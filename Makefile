@@ -1,0 +1,54 @@
+# Everything runs in .venv, which is made once and made again only when the
+# files that describe it change. Needs Python 3.11 or newer with pip, and make.
+
+PYTHON ?= python3
+PORT   ?= 8501
+BIN    := .venv/bin
+
+READY     := .venv/.ready
+READY_DEV := .venv/.ready-dev
+INPUTS    := pyproject.toml setup.py constraints.txt scripts/set_up.sh
+
+.PHONY: help app test lint format bench constraints clean
+
+help: ## what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+app: $(READY) ## the app, on http://127.0.0.1:8501 (PORT=... for another port)
+	@$(BIN)/imop app --port $(PORT)
+
+test: lint ## lint, then every test
+	@sh scripts/ensure_chromium.sh
+	$(BIN)/pytest
+
+lint: $(READY_DEV) ## formatting, rules, types and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY_DEV) ## put the formatting right
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## measure what benchmarks/ claims
+	@for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" || exit 1; done
+
+constraints: $(READY_DEV) ## pin the newest versions that fit together
+	@echo uv | $(BIN)/uv pip compile pyproject.toml - --extra dev --universal \
+	  --python-version 3.11 --upgrade --no-annotate --no-header --no-emit-index-url \
+	  --no-emit-find-links --quiet --output-file constraints.txt
+
+clean: ## remove the environment and everything that was built
+	rm -rf .venv build dist artifacts *.egg-info .pytest_cache .mypy_cache .ruff_cache \
+	  .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The development environment contains the other one.
+$(READY_DEV): $(INPUTS)
+	@PYTHON="$(PYTHON)" sh scripts/set_up.sh dev
+	@touch $(READY) $(READY_DEV)
+
+$(READY): $(INPUTS)
+	@PYTHON="$(PYTHON)" sh scripts/set_up.sh
+	@touch $(READY)

@@ -1,0 +1,21 @@
+"""The list of packages, which pyproject.toml cannot say.
+
+In the checkout the folders are app/ and data/. Installed under those names they
+would claim two very common top-level modules in someone else's environment, so
+they are installed as imop_app and imop_data. setuptools can find packages or
+rename them from pyproject.toml, but not both; these lines do both, so that a
+new sub-package is never forgotten in the wheel.
+"""
+
+from setuptools import find_packages, setup
+
+FOLDERS = {"imop_engine": "imop_engine", "imop_app": "app", "imop_data": "data"}
+
+setup(
+    package_dir=FOLDERS,
+    packages=[
+        package
+        for name, folder in FOLDERS.items()
+        for package in [name, *(f"{name}.{sub}" for sub in find_packages(folder))]
+    ],
+)
