@@ -1,0 +1,182 @@
+"""Synthetic investors: everyone on the frontier of the same beliefs, each at her own weight.
+
+The weights are drawn, the portfolios follow from the exact frontier, and what an observer would
+see is those portfolios after rounding or noise. All randomness comes from the generator that the
+caller passes, so a seed reproduces a run to the last digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from imop_engine.errors import InvalidInput
+from imop_engine.frontier import efficient_frontier
+from imop_engine.problem import Problem
+
+FloatArray = NDArray[np.float64]
+
+WEIGHT_FAMILIES: Final = ("normal", "uniform", "beta")
+NOISES: Final = ("round", "gaussian", "uniform", "none")
+
+# 1 / noise_level must be a whole number for a portfolio to be a sum of whole steps. 1 / 0.001 is
+# 1000 only to the last bit, so the comparison leaves room for that and no more.
+WHOLE_NUMBER_TOLERANCE: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Investors:
+    """What was simulated: the portfolios an observer sees, and the weights she does not."""
+
+    portfolios: FloatArray
+    weights: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+
+def simulate_investors(
+    problem: Problem,
+    theta: ArrayLike,
+    count: int,
+    *,
+    weights: str | ArrayLike = "normal",
+    mean: float = 0.5,
+    sd: float = 0.15,
+    noise: str = "round",
+    noise_level: float = 0.001,
+    rng: np.random.Generator,
+) -> Investors:
+    """Draw `count` investors who believe in `theta`, and the portfolios they are seen to hold.
+
+    `weights` names a distribution of the weight on return: "normal" (cut to [0, 1]) and "beta"
+    use `mean` and `sd`, "uniform" covers [0, 1]; or it is an array with one weight per investor.
+    `mean` and `sd` of "normal" are those before the cut.
+
+    `noise` says how the portfolios are observed, `noise_level` how coarsely:
+    "round" reports them in steps of that size, each still summing to one (largest remainders);
+    "gaussian" and "uniform" add independent errors to every holding, of that standard deviation
+    or up to that size, after which negative holdings become zero and the portfolio is rescaled to
+    sum to one. A cap on an asset may be exceeded by the size of the error: an observed portfolio
+    need not be feasible. "none" reports the portfolios as they are.
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidInput(
+            f"rng is a {type(rng).__name__}; pass a generator, for example "
+            "np.random.default_rng(7), so that the investors can be drawn again."
+        )
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise InvalidInput(f"The number of investors is {count!r}; give a whole number from 1 up.")
+    drawn = _weights(weights, int(count), mean, sd, rng)
+    exact = efficient_frontier(problem, theta).at(drawn)
+    return Investors(_observe(exact, noise, noise_level, rng), drawn)
+
+
+def _weights(
+    weights: str | ArrayLike, count: int, mean: float, sd: float, rng: np.random.Generator
+) -> FloatArray:
+    if not isinstance(weights, str):
+        return _given_weights(weights, count)
+    if weights not in WEIGHT_FAMILIES:
+        raise InvalidInput(
+            f"There is no weight distribution {weights!r}; choose one of "
+            f"{', '.join(WEIGHT_FAMILIES)}, or pass an array with one weight per investor."
+        )
+    if weights == "uniform":
+        return rng.uniform(0.0, 1.0, count)
+    if not 0.0 <= mean <= 1.0:
+        raise InvalidInput(f"The mean weight is {mean:g}; weights lie between 0 and 1.")
+    if not (sd > 0.0 and np.isfinite(sd)):
+        raise InvalidInput(
+            f"The standard deviation of the weights is {sd:g}; give a positive number, or pass "
+            "an array of equal weights if every investor is to have the same one."
+        )
+    if weights == "normal":
+        return _truncated_normal(mean, sd, count, rng)
+    return _beta(mean, sd, count, rng)
+
+
+def _given_weights(weights: ArrayLike, count: int) -> FloatArray:
+    given = np.array(weights, dtype=np.float64)
+    if given.shape != (count,):
+        raise InvalidInput(
+            f"The weights have shape {given.shape}; {count} investors need exactly "
+            f"{count} weights in one row."
+        )
+    outside = ~((given >= 0.0) & (given <= 1.0))
+    if outside.any():
+        first = int(np.argmax(outside))
+        raise InvalidInput(
+            f"The weight of investor {first + 1} is {given[first]:g}; weights lie between 0 and 1."
+        )
+    return given
+
+
+def _truncated_normal(mean: float, sd: float, count: int, rng: np.random.Generator) -> FloatArray:
+    # By the inverse of the distribution function: one uniform number per investor, so the draw of
+    # investor 10 does not depend on how often an earlier one would have been rejected.
+    low, high = ndtr((0.0 - mean) / sd), ndtr((1.0 - mean) / sd)
+    drawn = mean + sd * ndtri(rng.uniform(low, high, count))
+    return np.asarray(np.clip(drawn, 0.0, 1.0), dtype=np.float64)
+
+
+def _beta(mean: float, sd: float, count: int, rng: np.random.Generator) -> FloatArray:
+    widest = float(np.sqrt(mean * (1.0 - mean)))
+    if sd >= widest:
+        raise InvalidInput(
+            f"No beta distribution has mean {mean:g} and standard deviation {sd:g}; with that "
+            f"mean the standard deviation must be below {widest:.3g}."
+        )
+    concentration = mean * (1.0 - mean) / sd**2 - 1.0
+    return rng.beta(mean * concentration, (1.0 - mean) * concentration, count)
+
+
+def _observe(
+    exact: FloatArray, noise: str, noise_level: float, rng: np.random.Generator
+) -> FloatArray:
+    if noise not in NOISES:
+        raise InvalidInput(f"There is no noise {noise!r}; choose one of {', '.join(NOISES)}.")
+    if noise == "none":
+        return exact
+    if not (noise_level > 0.0 and np.isfinite(noise_level)):
+        raise InvalidInput(
+            f"The noise level is {noise_level:g}; give a positive number, or noise='none'."
+        )
+    if noise == "round":
+        return round_portfolios(exact, noise_level)
+    if noise == "gaussian":
+        error = rng.normal(0.0, noise_level, exact.shape)
+    else:
+        error = rng.uniform(-noise_level, noise_level, exact.shape)
+    held = np.maximum(exact + error, 0.0)
+    totals = held.sum(axis=1, keepdims=True)
+    # Only an error far larger than the portfolio itself wipes out every holding; such an investor
+    # is then seen without the error rather than without a portfolio.
+    return np.where(totals > 0.0, held / np.where(totals > 0.0, totals, 1.0), exact)
+
+
+def round_portfolios(portfolios: ArrayLike, step: float) -> FloatArray:
+    """Round each portfolio to multiples of `step` so that it still sums to one.
+
+    Every holding is rounded down; the steps left over go to the largest remainders.
+
+    >>> round_portfolios([[1 / 3, 1 / 3, 1 / 3]], 0.01)
+    array([[0.34, 0.33, 0.33]])
+    """
+    steps = round(1.0 / step) if 0.0 < step <= 1.0 else 0
+    if steps < 1 or abs(steps * step - 1.0) > WHOLE_NUMBER_TOLERANCE:
+        raise InvalidInput(
+            f"Portfolios cannot be rounded to steps of {step:g}; the step must divide 1, "
+            "as 0.01 and 0.001 do."
+        )
+    held = np.maximum(np.asarray(portfolios, dtype=np.float64), 0.0)
+    scaled = held / held.sum(axis=1, keepdims=True) * steps
+    whole = np.floor(scaled)
+    missing = np.rint(steps - whole.sum(axis=1)).astype(np.int64)
+    rank = np.argsort(np.argsort(whole - scaled, axis=1, kind="stable"), axis=1, kind="stable")
+    whole += rank < missing[:, None]
+    return np.asarray(whole / steps, dtype=np.float64)
