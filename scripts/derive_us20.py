@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 from skfolio.datasets import load_sp500_dataset
 
-TARGET = Path(__file__).resolve().parents[1] / "data" / "us20_monthly_returns.csv"
+TARGET = Path(__file__).resolve().parents[1] / "data"
 
 
 def monthly_returns(prices: pd.DataFrame) -> pd.DataFrame:
@@ -23,7 +23,9 @@ def monthly_returns(prices: pd.DataFrame) -> pd.DataFrame:
 
 def main(target: Path = TARGET) -> None:
     """Write the file."""
-    monthly_returns(load_sp500_dataset()).to_csv(target, float_format="%.6f", lineterminator="\n")
+    returns = monthly_returns(load_sp500_dataset())
+    path = target / "us20_monthly_returns.csv"
+    returns.to_csv(path, float_format="%.6f", lineterminator="\n")
 
 
 if __name__ == "__main__":
