@@ -1,0 +1,121 @@
+"""The wheel, alone in a fresh environment away from the checkout, does what the checkout does."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CONSTRAINTS = ROOT / "constraints.txt"
+SOURCES = ("imop_engine", "app", "data", "pyproject.toml", "setup.py", "README.md", "LICENSE")
+SERVER_START_SECONDS = 60
+
+pytestmark = pytest.mark.packaging
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # Built from a copy: an old build/ in the checkout would leak into the wheel.
+    source = tmp_path_factory.mktemp("source")
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, source / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, source / name)
+    target = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+    run(*build, "--outdir", target, source, cwd=target)
+    (built,) = target.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of commands of an environment that holds the wheel and what it needs."""
+    home = tmp_path_factory.mktemp("environment")
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent))
+    venv.create(home, with_pip=uv is None)
+    folder = home / ("Scripts" if sys.platform == "win32" else "bin")
+    python = folder / "python"
+    pip = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+    run(*pip, "--quiet", "--constraint", CONSTRAINTS, wheel, cwd=home)
+    return folder
+
+
+def test_the_wheel_holds_three_packages_and_every_file_they_need(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert tops == {"imop_engine", "imop_app", "imop_data"}
+
+    folders = {"imop_engine": "imop_engine", "app": "imop_app", "data": "imop_data"}
+    wanted = {
+        f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
+        for folder, package in folders.items()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert wanted <= set(names)
+
+
+def test_no_common_top_level_module_is_installed(scripts: Path, tmp_path: Path) -> None:
+    code = "import importlib.util as u; print([n for n in ('app', 'data') if u.find_spec(n)])"
+    assert run(scripts / "python", "-c", code, cwd=tmp_path).strip() == "[]"
+
+
+def test_the_version_is_the_wheels(wheel: Path, scripts: Path, tmp_path: Path) -> None:
+    assert wheel.name.split("-")[1] in run(scripts / "imop", "--version", cwd=tmp_path)
+
+
+def test_demo_prints_one_json_document(scripts: Path, tmp_path: Path) -> None:
+    result = json.loads(run(scripts / "imop", "demo", "--json", cwd=tmp_path))
+    assert len(result["assets"]) == len(result["true"]) == len(result["estimate"]) == 8
+    assert result["rounds"] == 1000
+    assert result["raw_error"] < 0.0091
+
+
+def test_the_app_answers_on_loopback(scripts: Path, tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path / "server.log"
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            [scripts / "imop", "app", "--port", str(port)],
+            cwd=tmp_path,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        health = wait_for(f"http://127.0.0.1:{port}/_stcore/health", server)
+        assert health == "ok", log.read_text()
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def wait_for(address: str, server: subprocess.Popen[bytes]) -> str | None:
+    """Return the answer at the address, or None when the server ends or takes too long."""
+    deadline = time.monotonic() + SERVER_START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=2) as response:
+                return response.read().decode()
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.1)
+    return None
