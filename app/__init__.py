@@ -1,0 +1,1 @@
+"""IMOP Studio in the browser; installed under the name imop_app."""
