@@ -74,9 +74,13 @@ class Picture:
     errors: pd.DataFrame | None = None
     losses: pd.DataFrame | None = None
 
-    def csv(self) -> str:
+    def returns_csv(self) -> str:
         """The table of returns, safe to open in a spreadsheet."""
         return "" if self.result is None else export.csv_text(self.result.returns)
+
+    def investors_csv(self) -> str:
+        """Each investor's inferred weight, safe to open in a spreadsheet."""
+        return "" if self.result is None else export.csv_text(self.result.investors)
 
 
 def market_titles() -> dict[str, str]:
@@ -163,6 +167,7 @@ class Learning:
             rate=settings.learn.rate,
             theta0=_start(settings, scene),
         )
+        self.picture: tuple[int, Picture] | None = None
         self._lock = threading.Lock()
         self._step = FIRST_STEP
         self._trail: list[tuple[int, float, float]] = []
@@ -176,6 +181,11 @@ class Learning:
     def seen(self) -> int:
         """How many of them the learner has seen."""
         return int(self.learner.rounds_)
+
+    @property
+    def progress(self) -> float:
+        """The share of them that the learner has seen."""
+        return self.seen / self.total
 
     @property
     def finished(self) -> bool:
@@ -226,8 +236,9 @@ def _start(settings: Settings, scene: Scene) -> np.ndarray | None:
 
 
 @_sentences
-def picture_before(scene: Scene, settings: Settings) -> Picture:
+def picture_before(settings: Settings) -> Picture:
     """The true side alone: frontier, investors and their weights."""
+    scene = prepare(settings)
     truth = scene.market.expected_returns
     return Picture(
         curves=frames.curve(scene.problem, truth, charts.TRUE),
@@ -238,7 +249,16 @@ def picture_before(scene: Scene, settings: Settings) -> Picture:
 
 @_sentences
 def picture_of(learning: Learning) -> Picture:
-    """Truth and estimate side by side, for as much as has been learned."""
+    """Truth and estimate side by side, for as much as has been learned.
+
+    Kept with the run, so that a page that is redrawn does not compute it again.
+    """
+    if learning.picture is None or learning.picture[0] != learning.seen:
+        learning.picture = (learning.seen, _picture(learning))
+    return learning.picture[1]
+
+
+def _picture(learning: Learning) -> Picture:
     scene, learner = learning.scene, learning.learner
     truth = scene.market.expected_returns
     seen = scene.investors.portfolios[: learning.seen]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import streamlit as st
 
@@ -10,6 +11,8 @@ from imop_app.services import Learning
 from imop_app.settings import Settings
 
 KEY = "imop"
+
+Request = Literal["none", "start", "resume", "stop"]
 
 
 @dataclass
@@ -19,6 +22,16 @@ class AppState:
     settings: Settings = field(default_factory=Settings)
     learning: Learning | None = None
     running: bool = False
+    request: Request = "none"
+
+    def ask(self, request: Request) -> None:
+        """Note what a button asked for; the page answers once it has read all the settings."""
+        self.request = request
+
+    def take_request(self) -> Request:
+        """Return what was asked for, once."""
+        taken, self.request = self.request, "none"
+        return taken
 
 
 def current() -> AppState:

@@ -1,0 +1,1 @@
+"""One file per page: controls, one call of the services, charts."""
