@@ -154,9 +154,7 @@ def quadratic(
 
 def mqp_decision(w: float) -> np.ndarray:
     """S(w) of the paper's MQP in closed form, w the weight of f_1."""
-    return np.array(
-        [max(0.0, (6 - 9 * w) / (2 - w)), np.clip((5 - 6 * w) / (1 + w), 0.0, 3.0)]
-    )
+    return np.array([max(0.0, (6 - 9 * w) / (2 - w)), np.clip((5 - 6 * w) / (1 + w), 0.0, 3.0)])
 
 
 # -- one convex program ----------------------------------------------------------------------
@@ -194,9 +192,7 @@ def convex_program(
     return start + basis @ t
 
 
-def _solutions(
-    C: np.ndarray, f: np.ndarray, size: int
-) -> tuple[np.ndarray | None, np.ndarray]:
+def _solutions(C: np.ndarray, f: np.ndarray, size: int) -> tuple[np.ndarray | None, np.ndarray]:
     """A point and a basis of the directions of {v: C v = f}; the point is None where empty."""
     if len(f) == 0:
         return np.zeros(size), np.eye(size)
@@ -345,15 +341,15 @@ def objective(
     return float(0.5 * np.sum((theta - theta_t) ** 2) + eta * np.sum((y - x) ** 2))
 
 
-def repaired(weighted: Weighted, theta: np.ndarray, y: np.ndarray, eta: float, at: Update) -> Update:
+def repaired(
+    weighted: Weighted, theta: np.ndarray, y: np.ndarray, eta: float, at: Update
+) -> Update:
     """The same θ with its exact decision: a point that is feasible for (update2) beyond doubt."""
     x = forward(weighted, at.theta)
     return Update(at.theta, x, objective(theta, y, eta, at.theta, x))
 
 
-def update_enumerated(
-    weighted: Weighted, theta: np.ndarray, y: np.ndarray, eta: float
-) -> Update:
+def update_enumerated(weighted: Weighted, theta: np.ndarray, y: np.ndarray, eta: float) -> Update:
     """Equation (update2), globally: the least over every complementarity case."""
     solved = (update_case(weighted, theta, y, eta, active) for active in weighted.cases())
     best = min((one for one in solved if one is not None), key=lambda one: one.objective)
@@ -361,10 +357,10 @@ def update_enumerated(
 
 
 @functools.cache
-def _gurobi_environment():  # noqa: ANN202 - gurobipy is imported only where it is used
+def _gurobi_environment():
     import gurobipy
 
-    tight = {name: 1e-9 for name in ("FeasibilityTol", "IntFeasTol", "OptimalityTol")}
+    tight = dict.fromkeys(("FeasibilityTol", "IntFeasTol", "OptimalityTol"), 1e-09)
     return gurobipy.Env(
         params={
             "OutputFlag": 0,
@@ -510,7 +506,7 @@ def _piece(Q: np.ndarray, r: np.ndarray, upper: np.ndarray, case: np.ndarray) ->
     n, free = len(r), case == 0
     held = np.where(case == 1, upper, 0.0)
     count = int(free.sum())
-    # Unknowns (x_free, ν): Q_FF x_F − ν = λ r_F − Q_FB x_B, 1'x_F = 1 − 1'x_B. Gradient Qx − λr − ν.
+    # Unknowns (x_F, ν): Q_FF x_F − ν = λ r_F − Q_FB x_B, 1'x_F = 1 − 1'x_B; gradient Qx − λr − ν.
     base, slope = held.copy(), np.zeros(n)
     inequalities: list[tuple[float, float]] = []  # constant + λ·coefficient >= 0
     if count:

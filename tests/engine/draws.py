@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import reference
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+
+import reference
 
 WEIGHTS = (0.001, 0.05, 0.25, 0.5, 0.75, 0.95, 0.999)
 RATES = (1e-3, 0.05, 1.0, 5.0, 100.0)
@@ -190,8 +191,10 @@ def quadratics(
         high = np.repeat([6.0, -1.0], 2) if learn == "c" else np.full(2, 10.0)
         y = reference.mqp_decision(rng.uniform()) + noise * rng.uniform(-1, 1, 2)
     else:
-        n, m, p = draw(st.integers(1, largest)), draw(st.integers(1, 3)), draw(
-            st.sampled_from(objectives)
+        n, m, p = (
+            draw(st.integers(1, largest)),
+            draw(st.integers(1, 3)),
+            draw(st.sampled_from(objectives)),
         )
         roots = rng.normal(size=(p, n, n))
         Q = [root @ root.T + 0.3 * np.eye(n) for root in roots]

@@ -3,9 +3,10 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-import reference
 from draws import Instance, Quadratic, instances, quadratics, tries
 from hypothesis import given
+
+import reference
 
 
 def close(one: float, two: float) -> bool:
