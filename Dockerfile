@@ -22,7 +22,7 @@ FROM ${BASE}
 RUN useradd --create-home --uid 10001 imop
 COPY --from=build /opt/imop /opt/imop
 # Owned by the user: on another kind of processor the code is compiled once more.
-COPY --from=build --chown=imop:imop /opt/imop-compiled /opt/imop-compiled
+COPY --from=build --chown=10001:10001 /opt/imop-compiled /opt/imop-compiled
 ENV PATH=/opt/imop/bin:$PATH \
     NUMBA_CACHE_DIR=/opt/imop-compiled \
     PYTHONDONTWRITEBYTECODE=1 \
