@@ -1,0 +1,207 @@
+"""(2) Forward: what someone with given beliefs and a given weight decides.
+
+For portfolios the efficient frontier is known exactly: with lam = w / (2 (1 - w)) the portfolio is
+piecewise linear in lam (critical line method). So the paper's ideal loss, the distance of a
+decision to the whole efficient set, is computed and not approximated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from imop_engine import kernels
+from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.problem import Matrix, Problem, Vector
+
+EDGE = 1e-3  # weights keep this far from 0 and 1 where an objective is only linear (paper: W+)
+
+
+def lam_of(weight: ArrayLike) -> Vector:
+    """lam = w / (2 (1 - w)), the price of risk that goes with weight w; inf at w = 1."""
+    w = np.asarray(weight, dtype=float)
+    with np.errstate(divide="ignore"):
+        result: Vector = np.where(w < 1.0, w / (2.0 * np.where(w < 1.0, 1.0 - w, 1.0)), np.inf)
+    return result
+
+
+def weight_of(lam: ArrayLike) -> Vector:
+    """The inverse of `lam_of`."""
+    value = np.asarray(lam, dtype=float)
+    finite = np.where(np.isfinite(value), value, 0.0)
+    result: Vector = np.where(np.isfinite(value), 2.0 * finite / (1.0 + 2.0 * finite), 1.0)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The points of a frontier nearest to some decisions."""
+
+    weights: Vector
+    points: Matrix
+    distances: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The efficient portfolios of a problem, lowest risk first.
+
+    `weights` and `portfolios` are the turning points: between two of them the portfolio is linear
+    in lam = w / (2 (1 - w)), and beyond the last one it does not change.
+    """
+
+    problem: Problem
+    theta: Vector
+    weights: Vector
+    portfolios: Matrix
+    directions: Matrix  # d portfolio / d lam after each turning point
+    states: NDArray[np.int8]
+
+    @cached_property
+    def lams(self) -> Vector:
+        """The turning points on the lam scale."""
+        return np.ascontiguousarray(lam_of(self.weights))
+
+    @property
+    def returns(self) -> Vector:
+        """Expected return of each turning point, under the frontier's own beliefs."""
+        result: Vector = self.portfolios @ self.theta
+        return result
+
+    @property
+    def risks(self) -> Vector:
+        """Standard deviation of each turning point."""
+        return risk_of(self.problem, self.portfolios)
+
+    def at(self, weight: ArrayLike) -> Matrix:
+        """Portfolio at one weight (a vector) or at many (a row each)."""
+        w = np.asarray(weight, dtype=float)
+        if np.any(~np.isfinite(w)) or np.any(w < 0) or np.any(w > 1):
+            raise InvalidInput(f"a weight lies between 0 and 1; got {weight}.")
+        lam = np.minimum(lam_of(w), max(float(self.lams[-1]), 0.0) + 1.0)
+        at = np.searchsorted(self.lams, lam, side="right") - 1
+        step = np.asarray(lam - self.lams[at])[..., None]
+        raw = self.portfolios[at] + step * self.directions[at]
+        result: Matrix = np.clip(raw, self.problem.lower, self.problem.upper)
+        return result
+
+    def project(self, decisions: Any) -> Projection:
+        """Nearest efficient portfolio of each decision, and the weight that explains it."""
+        Y = self.problem.check_decisions(decisions)
+        lam, distance = np.empty(len(Y)), np.empty(len(Y))
+        points = np.empty_like(Y)
+        kernels.project_many(
+            self.lams, self.portfolios, self.directions, len(self.lams), Y, 1e-12,
+            float(self.lams[-1]) + 1.0, lam, points, distance,
+        )  # fmt: skip
+        return Projection(weight_of(lam), points, distance)
+
+    def sample(self, count: int = 200) -> tuple[Vector, Matrix]:
+        """Weights and portfolios spread evenly along the curve, turning points included."""
+        steps = np.linalg.norm(np.diff(self.portfolios, axis=0), axis=1)
+        length = np.concatenate([[0.0], np.cumsum(steps)])
+        if length[-1] == 0.0:
+            return self.weights[:1], self.portfolios[:1]
+        wanted = np.union1d(np.linspace(0.0, length[-1], count), length)
+        lam = np.interp(wanted, length, self.lams)
+        weights = weight_of(lam)
+        return weights, self.at(weights)
+
+
+def risk_of(problem: Problem, portfolios: ArrayLike) -> Vector:
+    """Standard deviation of each portfolio."""
+    X = np.atleast_2d(np.asarray(portfolios, dtype=float))
+    covariance = problem.portfolio.covariance
+    result: Vector = np.sqrt(np.maximum(0.0, np.einsum("ti,ij,tj->t", X, covariance, X)))
+    return result
+
+
+def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
+    """The exact efficient frontier of a portfolio problem under expected returns theta.
+
+    >>> from imop_engine import portfolio_problem
+    >>> problem = portfolio_problem([[0.04, 0.0], [0.0, 0.09]])
+    >>> efficient_frontier(problem, [0.05, 0.10]).portfolios.round(4)
+    array([[0.6923, 0.3077],
+           [0.    , 1.    ]])
+    """
+    r = problem.check_theta(theta)
+    arrays = problem.portfolio
+    n = problem.n
+    size = 8 * n + 16
+    while True:
+        lams, nus = np.empty(size), np.empty(size)
+        xs, ds = np.empty((size, n)), np.empty((size, n))
+        states = np.empty((size, n), np.int8)
+        count = kernels.trace(
+            arrays.covariance, r, arrays.caps, arrays.least_variance,
+            arrays.least_variance_state, np.inf, lams, xs, ds, states, nus,
+        )  # fmt: skip
+        if count > 0:
+            break
+        if size > 1000 * (n + 1):
+            raise ImopError(
+                "the frontier could not be traced: the covariance is too ill-conditioned."
+            )
+        size *= 4
+    # the last stretch has no event left: nothing moves there any more
+    ds[count - 1] = 0.0
+    return Frontier(
+        problem, r, weight_of(lams[:count]), xs[:count].copy(), ds[:count].copy(),
+        states[:count].copy(),
+    )  # fmt: skip
+
+
+def check_weight(problem: Problem, weight: ArrayLike) -> Vector:
+    """A weight as a vector on the simplex; for two objectives one number means (w, 1 - w)."""
+    w = np.atleast_1d(np.asarray(weight, dtype=float))
+    if problem.p == 2 and w.shape == (1,):
+        w = np.array([w[0], 1.0 - w[0]])
+    if w.shape != (problem.p,) or not np.all(np.isfinite(w)):
+        raise InvalidInput(f"a weight needs {problem.p} numbers, one an objective; got {weight}.")
+    if np.any(w < -1e-12) or abs(w.sum() - 1.0) > 1e-9:
+        raise InvalidInput(
+            f"weights must not be negative and must add up to one (one number lies in 0 to 1); "
+            f"got {weight}."
+        )
+    return np.clip(w, 0.0, 1.0)
+
+
+def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:
+    """The decision of someone who believes theta and weighs the objectives by `weight`.
+
+    >>> from imop_engine import portfolio_problem
+    >>> solve(portfolio_problem([[0.04, 0.0], [0.0, 0.09]]), [0.05, 0.10], 0.0).round(4)
+    array([0.6923, 0.3077])
+    """
+    w = check_weight(problem, weight)
+    return efficient_frontier(problem, theta).at(w[0])
+
+
+def weight_grid(problem: Problem, weights: Any) -> Vector:
+    """The weights w_k of the paper, ascending: K even ones, or those given.
+
+    The ends of an even grid move inside by 1e-3 where an objective is only linear, as for
+    portfolios: there only positive weights are sure to give efficient decisions.
+    """
+    if isinstance(weights, (int, np.integer)) and not isinstance(weights, bool):
+        if weights < 2:
+            raise InvalidInput(f"a grid needs at least 2 weights; got {weights}.")
+        grid = np.linspace(0.0, 1.0, int(weights))
+    else:
+        try:
+            grid = np.array(weights, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"weights must be a number K, a list of weights or 'exact'; got {weights!r}."
+            ) from None
+        if grid.ndim != 1 or grid.size < 1 or not np.all((grid >= 0) & (grid <= 1)):
+            raise InvalidInput("weights must be a list of numbers between 0 and 1.")
+        grid = np.unique(grid)
+    if problem.kind == "portfolio":
+        grid = np.clip(grid, EDGE, 1.0 - EDGE)
+    return np.unique(grid)

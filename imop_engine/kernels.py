@@ -1,0 +1,928 @@
+"""All compiled code, in one file.
+
+numba's cache does not notice a change in a called function of another file, so kernels that call
+each other live together. Nothing here validates: the frozen objects that call it already did.
+
+Letters, as in the paper where it has one:
+    Q, r, u     covariance, expected returns, caps;  y  an observed decision;  eta  the rate
+    lam         w / (2 (1 - w)), so that a portfolio minimises  1/2 x'Qx - lam r'x
+    G           Gram matrix of the rows of a projection problem (see `project`)
+    v, v0       values of the rows now, and at the unconstrained minimiser
+    mu          multipliers of the rows;  W, nw  the working set and its size
+    q           number of free columns: variables that cost nothing (multipliers of the decision
+                problem). Each stands as one more row of G, always in the working set, with
+                G = -ridge on its diagonal: the bordered system stays well scaled that way
+"""
+
+import numpy as np
+from numba import njit
+
+# -- tolerances ---------------------------------------------------------------------------------
+FEASIBLE = 1e-9  # a row may miss its bound by this much of its own scale
+DEPENDENT = 1e-10  # relative size of a pivot below which a row depends on the working set
+SATISFIED = 1e-8  # a complementarity pair holds when its smaller side is below this, scaled
+PRUNE = 1e-8  # a node is closed when its bound is within this share of the incumbent
+MULTIPLIER_RIDGE = 1e-7  # curvature given to multipliers, relative to the rows they stand in
+EVENT = 1e-11  # two events of a trace closer than this (relative) happen at once
+TIE = 1e-12  # two squared distances closer than this (relative) are equal
+ZERO_LOSS = 1e-14  # the paper's "l_K = 0": a distance of 1e-7, below what portfolios are known to
+
+# -- results of `project` -----------------------------------------------------------------------
+OPTIMAL, INFEASIBLE, CUT_OFF, PIVOT_LIMIT = 0, 1, 2, 3
+
+# -- what is known of a complementarity pair: x in [l, u] with reduced gradient s ----------------
+ANY, LOWER_OR_FREE, FREE_OR_UPPER, LOWER, FREE, UPPER = 0, 1, 2, 3, 4, 5
+
+
+# -- an inverse that grows and shrinks by one row ------------------------------------------------
+@njit(cache=True)
+def inverse_add(inv, k, column, pivot):
+    """Border the k x k inverse by one row; column = inv @ g, pivot = g_jj - g'column > 0."""
+    for i in range(k):
+        ci = column[i] / pivot
+        for j in range(k):
+            inv[i, j] += ci * column[j]
+        inv[i, k] = -ci
+        inv[k, i] = -ci
+    inv[k, k] = 1.0 / pivot
+
+
+@njit(cache=True)
+def inverse_drop(inv, k, p):
+    """Remove row p from the k x k inverse; the last row takes its place."""
+    last = k - 1
+    if p != last:
+        for i in range(k):
+            inv[i, p], inv[i, last] = inv[i, last], inv[i, p]
+        for j in range(k):
+            inv[p, j], inv[last, j] = inv[last, j], inv[p, j]
+    d = inv[last, last]
+    for i in range(last):
+        ci = inv[i, last] / d
+        for j in range(last):
+            inv[i, j] -= ci * inv[last, j]
+
+
+# -- projection on a polyhedron, in the space of its rows ----------------------------------------
+@njit(cache=True)
+def scale_of(G, j):
+    """Size of a pivot for row j: its own curvature, or 1 where it only holds a free column."""
+    return G[j, j] if G[j, j] > 0.0 else 1.0
+
+
+@njit(cache=True)
+def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
+    """Make (W, mu, v) a dual feasible start out of a guessed working set.
+
+    Rows that depend on others, and rows whose multiplier has the wrong sign, leave the guess.
+    """
+    m = v0.size
+    wanted = W[:nw].copy()
+    wanted_side = np.empty(nw, np.int64)
+    for i in range(nw):
+        wanted_side[i] = side[wanted[i]]
+    for i in range(m):
+        mu[i] = 0.0
+        side[i] = 0
+    for i in range(q):
+        W[i] = m - q + i
+        side[W[i]] = 1
+        inv[i, :q] = 0.0
+        inv[i, i] = 1.0 / G[W[i], W[i]]
+    nw = q
+    column = np.empty(m)
+    for c in range(wanted.size):
+        j = wanted[c]
+        s = wanted_side[c]
+        if j >= m - q:
+            continue
+        if (s > 0 and lo[j] == -np.inf) or (s < 0 and hi[j] == np.inf) or s == 0:
+            continue
+        pivot = G[j, j]
+        for a in range(nw):
+            t = 0.0
+            for b in range(nw):
+                t += inv[a, b] * G[j, W[b]]
+            column[a] = t
+            pivot -= t * G[j, W[a]]
+        if pivot <= DEPENDENT * scale_of(G, j):
+            continue
+        inverse_add(inv, nw, column, pivot)
+        W[nw] = j
+        side[j] = s
+        nw += 1
+    while True:
+        worst = 0.0
+        p = -1
+        for a in range(nw):
+            t = 0.0
+            for b in range(nw):
+                j = W[b]
+                t += inv[a, b] * ((lo[j] if side[j] > 0 else hi[j]) - v0[j])
+            i = W[a]
+            mu[i] = t
+            if lo[i] != hi[i]:
+                t *= side[i]
+                if t < worst:
+                    worst = t
+                    p = a
+        if p < 0:
+            break
+        i = W[p]
+        mu[i] = 0.0
+        side[i] = 0
+        inverse_drop(inv, nw, p)
+        W[p] = W[nw - 1]
+        nw -= 1
+    value = 0.0
+    v[:] = v0
+    for a in range(nw):
+        j = W[a]
+        mj = mu[j]
+        value += 0.5 * mj * ((lo[j] if side[j] > 0 else hi[j]) - v0[j])
+        for i in range(m):
+            v[i] += mj * G[j, i]
+    return nw, value
+
+
+@njit(cache=True)
+def project(G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots):
+    """Move z as little as possible so that every row lies in [lo, hi].
+
+    The problem min 1/2 ||z - z0||_H^2 s.t. lo <= Rz <= hi needs only G = R H^-1 R' and v0 = R z0:
+    with multipliers mu the rows are v = v0 + G mu. This is the dual active set method of Goldfarb
+    and Idnani. It starts from a dual feasible (W, mu, v, value), so that a problem whose bounds
+    were tightened goes on where its parent stopped; `value` only grows, and is at any time a lower
+    bound on the minimum.
+    """
+    m = v0.size
+    column = np.empty(m)
+    pivots = 0
+    while True:
+        worst = FEASIBLE
+        j = -1
+        sign = 1
+        for i in range(m):
+            if side[i] == 0 and scale[i] > 0.0:
+                below = (lo[i] - v[i]) / scale[i]
+                above = (v[i] - hi[i]) / scale[i]
+                if below > worst:
+                    worst = below
+                    j = i
+                    sign = 1
+                if above > worst:
+                    worst = above
+                    j = i
+                    sign = -1
+        if j < 0:
+            for a in range(nw):  # rows of the working set sit on their bounds, without rounding
+                i = W[a]
+                v[i] = lo[i] if side[i] > 0 else hi[i]
+            return OPTIMAL, nw, value, pivots
+        while True:
+            pivots += 1
+            if pivots > max_pivots:
+                return PIVOT_LIMIT, nw, value, pivots
+            pivot = G[j, j]
+            for a in range(nw):
+                t = 0.0
+                for b in range(nw):
+                    t += inv[a, b] * G[j, W[b]]
+                column[a] = t
+            for a in range(nw):
+                pivot -= column[a] * G[j, W[a]]
+            miss = (lo[j] - v[j]) if sign > 0 else (v[j] - hi[j])
+            step = np.inf
+            if pivot > DEPENDENT * scale_of(G, j):
+                step = miss / pivot
+            else:
+                pivot = 0.0
+            blocking = -1
+            for a in range(nw):
+                i = W[a]
+                if lo[i] == hi[i]:
+                    continue
+                fall = side[i] * sign * column[a]
+                if fall > 0.0:
+                    t = side[i] * mu[i] / fall
+                    if t < step:
+                        step = t
+                        blocking = a
+            if step == np.inf:
+                return INFEASIBLE, nw, value, pivots
+            if step < 0.0:
+                step = 0.0
+            st = sign * step
+            mu[j] += st
+            for i in range(m):
+                v[i] += st * G[j, i]
+            for a in range(nw):
+                i = W[a]
+                c = st * column[a]
+                mu[i] -= c
+                for p in range(m):
+                    v[p] -= c * G[i, p]
+            value += step * miss - 0.5 * step * step * pivot
+            if blocking < 0:
+                inverse_add(inv, nw, column, pivot)
+                W[nw] = j
+                nw += 1
+                side[j] = sign
+                v[j] = lo[j] if sign > 0 else hi[j]
+                break
+            i = W[blocking]
+            mu[i] = 0.0
+            side[i] = 0
+            inverse_drop(inv, nw, blocking)
+            W[blocking] = W[nw - 1]
+            nw -= 1
+        if value > cutoff:
+            return CUT_OFF, nw, value, pivots
+
+
+# -- the tree over complementarity pairs ---------------------------------------------------------
+@njit(cache=True)
+def set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi):
+    """Write what is known of pair i into the bounds of its two rows."""
+    x = pair_x[i]
+    s = pair_s[i]
+    lo[x] = base_lo[x]
+    hi[x] = base_hi[x]
+    lo[s] = -np.inf
+    hi[s] = np.inf
+    c = case[i]
+    if c == LOWER_OR_FREE or c == LOWER:
+        lo[s] = 0.0
+    elif c == FREE_OR_UPPER or c == UPPER:
+        hi[s] = 0.0
+    elif c == FREE:
+        lo[s] = 0.0
+        hi[s] = 0.0
+    if c == LOWER:
+        hi[x] = base_lo[x]
+    elif c == UPPER:
+        lo[x] = base_hi[x]
+
+
+@njit(cache=True)
+def most_violated(case, pair_x, pair_s, base_lo, base_hi, scale, v):
+    """The undecided pair that is furthest from complementarity, or -1."""
+    worst = SATISFIED
+    best = -1
+    for i in range(case.size):
+        if case[i] > FREE_OR_UPPER:
+            continue
+        x = pair_x[i]
+        s = pair_s[i]
+        if scale[x] == 0.0 or scale[s] == 0.0:
+            continue
+        amount = 0.0
+        if v[s] > 0.0 and case[i] != FREE_OR_UPPER:
+            amount = min(v[s] / scale[s], (v[x] - base_lo[x]) / scale[x])
+        elif v[s] < 0.0 and case[i] != LOWER_OR_FREE:
+            amount = min(-v[s] / scale[s], (base_hi[x] - v[x]) / scale[x])
+        if amount > worst:
+            worst = amount
+            best = i
+    return best
+
+
+@njit(cache=True)
+def recentre(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
+    """One proximal step: forget what the ridge cost, at the same working set. Changes v0."""
+    m = v0.size
+    for a in range(q):
+        shift = mu[W[a]]
+        for i in range(m - q):
+            v0[i] += G[W[a], i] * shift
+    value = 0.0
+    for a in range(nw):
+        t = 0.0
+        for b in range(nw):
+            j = W[b]
+            t += inv[a, b] * ((lo[j] if side[j] > 0 else hi[j]) - v0[j])
+        mu[W[a]] = t
+    v[:] = v0
+    for a in range(nw):
+        j = W[a]
+        mj = mu[j]
+        value += 0.5 * mj * ((lo[j] if side[j] > 0 else hi[j]) - v0[j])
+        for i in range(m):
+            v[i] += mj * G[j, i]
+    return value
+
+
+@njit(cache=True)
+def first_step(G, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
+    """How much the value grows, at least, when row j must move by `miss`: one dual step."""
+    pivot = G[j, j]
+    for a in range(nw):
+        t = 0.0
+        for b in range(nw):
+            t += inv[a, b] * G[j, W[b]]
+        column[a] = t
+        pivot -= t * G[j, W[a]]
+    if pivot <= DEPENDENT * scale_of(G, j):
+        pivot = 0.0
+        step = np.inf
+    else:
+        step = miss / pivot
+    for a in range(nw):
+        i = W[a]
+        if lo[i] != hi[i]:
+            fall = side[i] * sign * column[a]
+            if fall > 0.0:
+                step = min(step, max(0.0, side[i] * mu[i] / fall))
+    if step == np.inf:
+        return np.inf
+    return step * miss - 0.5 * step * step * pivot
+
+
+@njit(cache=True)
+def tree(
+    G, scale, v0, base_lo, base_hi, pair_x, pair_s, case0, region, q,
+    best_value, node_limit, W0, side0, nw0, best_v,
+):  # fmt: skip
+    """Global minimum of `project` over all ways to satisfy the complementarity pairs.
+
+    An undecided pair keeps the weaker, one-sided condition: a convex relaxation, so a lower bound.
+    The tree dives into the cheaper child, which goes on from its parent's working set, and takes
+    the open node with the least bound when a dive ends. `region` (the cases at the current
+    parameters; empty if unknown) gives the first incumbent, and `best_value` may hold one from
+    elsewhere (inf if not). W0, side0, nw0 carry a guess of the root's working set in, and the
+    root's own working set out. The last q rows are free columns.
+
+    Returns (value, bound, nodes, nw0, improved); best_v receives the rows of the best leaf.
+    """
+    m = v0.size
+    npairs = case0.size
+    capacity = node_limit + 2
+    open_case = np.empty((capacity, npairs), np.int8)
+    open_W = np.empty((capacity, m), np.int16)
+    open_nw = np.empty(capacity, np.int64)
+    open_bound = np.empty(capacity)
+    lo = base_lo.copy()
+    hi = base_hi.copy()
+    W = np.empty(m, np.int64)
+    side = np.zeros(m, np.int64)
+    inv = np.empty((m, m))
+    mu = np.zeros(m)
+    v = np.empty(m)
+    column = np.empty(m)
+    centre = np.empty(m)
+    case = case0.copy()
+    max_pivots = 50 * (m + 1)
+    improved = False
+    count = 0
+    closed = np.inf  # least bound among the nodes closed by the incumbent
+    region_tried = region.size != npairs
+
+    for i in range(npairs):
+        set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi)
+    nw = nw0
+    for a in range(nw):
+        W[a] = W0[a]
+        side[W0[a]] = side0[W0[a]]
+    nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
+    status, nw, value, _ = project(
+        G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
+        best_value * (1.0 - PRUNE), max_pivots,
+    )  # fmt: skip
+    nodes = 1
+    nw0 = nw
+    side0[:] = side
+    W0[:nw] = W[:nw]
+
+    while True:
+        # -- the live node has just been solved, with `status` -----------------------------------
+        live = False
+        if status == CUT_OFF:
+            closed = min(closed, value)
+        elif status != INFEASIBLE:
+            branch = most_violated(case, pair_x, pair_s, base_lo, base_hi, scale, v)
+            if branch < 0:
+                if status == OPTIMAL:
+                    centre[:] = v0
+                    value = recentre(G, q, centre, lo, hi, W, nw, side, inv, mu, v)
+                    if value < best_value:
+                        best_value = value
+                        best_v[:] = v
+                        improved = True
+                else:
+                    closed = min(closed, value)
+            elif nodes >= node_limit:
+                closed = min(closed, value)
+            else:
+                # x > lower and s > 0: either x = lower, or s <= 0; and the mirror image
+                x = pair_x[branch]
+                s = pair_s[branch]
+                known = case[branch]
+                if v[s] > 0.0:
+                    sign = -1
+                    at_bound = LOWER
+                    other = FREE if known == LOWER_OR_FREE else FREE_OR_UPPER
+                    miss_x = v[x] - base_lo[x]
+                else:
+                    sign = 1
+                    at_bound = UPPER
+                    other = FREE if known == FREE_OR_UPPER else LOWER_OR_FREE
+                    miss_x = base_hi[x] - v[x]
+                grow_x = first_step(G, lo, hi, W, nw, side, inv, mu, column, x, sign, miss_x)
+                grow_s = first_step(G, lo, hi, W, nw, side, inv, mu, column, s, sign, abs(v[s]))
+                later = value + max(grow_x, grow_s)
+                if later >= best_value * (1.0 - PRUNE):
+                    closed = min(closed, later)
+                else:
+                    open_case[count] = case
+                    open_case[count, branch] = other if grow_x <= grow_s else at_bound
+                    open_bound[count] = later
+                    open_nw[count] = nw
+                    for a in range(nw):
+                        open_W[count, a] = (W[a] + 1) * side[W[a]]
+                    count += 1
+                if value + min(grow_x, grow_s) >= best_value * (1.0 - PRUNE):
+                    closed = min(closed, value + min(grow_x, grow_s))
+                elif region_tried:
+                    case[branch] = at_bound if grow_x <= grow_s else other
+                    set_case(case, branch, pair_x, pair_s, base_lo, base_hi, lo, hi)
+                    live = True
+                else:  # the other child waits too: first an incumbent from the current region
+                    open_case[count] = case
+                    open_case[count, branch] = at_bound if grow_x <= grow_s else other
+                    open_bound[count] = value + min(grow_x, grow_s)
+                    open_nw[count] = nw
+                    for a in range(nw):
+                        open_W[count, a] = (W[a] + 1) * side[W[a]]
+                    count += 1
+        if not live:
+            if not region_tried and count > 0:
+                region_tried = True
+                case[:] = region
+            else:
+                if count == 0:
+                    break
+                pick = 0
+                for c in range(1, count):
+                    if open_bound[c] < open_bound[pick]:
+                        pick = c
+                if open_bound[pick] >= best_value * (1.0 - PRUNE) or nodes >= node_limit:
+                    closed = min(closed, open_bound[pick])
+                    break
+                case[:] = open_case[pick]
+                value = open_bound[pick]
+                nw = open_nw[pick]
+                side[:] = 0
+                for a in range(nw):
+                    code = open_W[pick, a]
+                    W[a] = abs(code) - 1
+                    side[W[a]] = 1 if code > 0 else -1
+                count -= 1
+                if pick != count:
+                    open_case[pick] = open_case[count]
+                    open_nw[pick] = open_nw[count]
+                    open_bound[pick] = open_bound[count]
+                    open_W[pick] = open_W[count]
+            for i in range(npairs):
+                set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi)
+            nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
+        nodes += 1
+        status, nw, value, _ = project(
+            G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
+            best_value * (1.0 - PRUNE), max_pivots,
+        )  # fmt: skip
+    return best_value, min(closed, best_value), nodes, nw0, improved
+
+
+# -- the exact frontier of a portfolio problem (critical line method) ----------------------------
+@njit(cache=True)
+def trace(Q, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
+    """Follow x(lam) = argmin 1/2 x'Qx - lam r'x, 1'x = 1, 0 <= x <= u, from lam = 0 upwards.
+
+    x0 and state0 (LOWER, FREE or UPPER per asset, at least one FREE) are the portfolio of least
+    variance. Row k of the output says: from lams[k] on, x = xs[k] + (lam - lams[k]) ds[k], the
+    assets are in states[k], and the budget's multiplier is nus[k] at lams[k].
+
+    Rule for events that happen at once: one asset changes at a time, the one with the least
+    number, without moving, until the direction is consistent (Murty's least-index rule, finite
+    because Q is positive definite). A lone free asset never leaves, so the set is never empty.
+
+    Returns the number of turning points, negative if it gave up.
+    """
+    n = r.size
+    x = x0.copy()
+    state = state0.copy()
+    free = np.empty(n, np.int64)
+    inv = np.empty((n, n))
+    column = np.empty(n)
+    d = np.zeros(n)
+    qd = np.empty(n)
+    a_one = np.empty(n)
+    nf = 0
+    for i in range(n):
+        if state[i] == FREE:
+            nf = free_add(Q, inv, free, nf, i, column)
+    qx = Q @ x
+    lam = 0.0
+    k = 0
+    flips = 0
+    r_size = 0.0
+    for i in range(n):
+        r_size = max(r_size, abs(r[i]))
+    while True:
+        # direction: Q_FF d = r_F - dnu 1,  1'd = 0
+        sum_one = 0.0
+        sum_r = 0.0
+        for a in range(nf):
+            t = 0.0
+            q = 0.0
+            for b in range(nf):
+                t += inv[a, b]
+                q += inv[a, b] * r[free[b]]
+            a_one[a] = t
+            column[a] = q
+            sum_one += t
+            sum_r += q
+        dnu = sum_r / sum_one
+        d[:] = 0.0
+        size = 0.0
+        for a in range(nf):
+            t = column[a] - dnu * a_one[a]
+            d[free[a]] = t
+            size = max(size, abs(column[a]), abs(dnu * a_one[a]))
+        for a in range(nf):
+            if abs(d[free[a]]) <= 1e-12 * size or nf == 1:
+                d[free[a]] = 0.0
+        qd[:] = 0.0
+        for a in range(nf):
+            da = d[free[a]]
+            if da != 0.0:
+                for i in range(n):
+                    qd[i] += da * Q[free[a], i]
+        nu = 0.0
+        for a in range(nf):
+            i = free[a]
+            nu += (lam * r[i] - qx[i]) / nf
+        # next event
+        step = np.inf
+        who = -1
+        for i in range(n):
+            t = np.inf
+            if state[i] == FREE:
+                if d[i] < 0.0:
+                    t = max(0.0, x[i]) / -d[i]
+                elif d[i] > 0.0 and u[i] < np.inf:
+                    t = max(0.0, u[i] - x[i]) / d[i]
+            else:
+                s = qx[i] + nu - lam * r[i]
+                rate = qd[i] + dnu - r[i]
+                noise = 1e-13 * (r_size + abs(dnu) + abs(qd[i]))
+                if state[i] == LOWER and rate < -noise:
+                    t = max(0.0, s) / -rate
+                elif state[i] == UPPER and rate > noise:
+                    t = max(0.0, -s) / rate
+            if t < step - EVENT * (1.0 + lam):
+                step = t
+                who = i
+        moved = step > EVENT * (1.0 + lam)
+        if moved or who < 0:
+            if k >= lams.size:
+                return -1
+            lams[k] = lam
+            xs[k] = x
+            ds[k] = d
+            states[k] = state
+            nus[k] = nu
+            k += 1
+            flips = 0
+            if who < 0 or lam + step > lam_max:
+                return k
+            for i in range(n):
+                x[i] += step * d[i]
+            lam += step
+        else:
+            flips += 1
+            if flips > 60 * n:
+                return -k - 1
+        if state[who] == FREE:
+            at_lower = d[who] < 0.0
+            state[who] = LOWER if at_lower else UPPER
+            x[who] = 0.0 if at_lower else u[who]
+            for a in range(nf):
+                if free[a] == who:
+                    inverse_drop(inv, nf, a)
+                    free[a] = free[nf - 1]
+                    break
+            nf -= 1
+        else:
+            state[who] = FREE
+            nf = free_add(Q, inv, free, nf, who, column)
+        if moved:
+            qx = Q @ x
+            if k % 32 == 0:  # the bordered inverse collects rounding: make it anew
+                nf = 0
+                for i in range(n):
+                    if state[i] == FREE:
+                        nf = free_add(Q, inv, free, nf, i, column)
+
+
+@njit(cache=True)
+def free_add(Q, inv, free, nf, i, column):
+    """Let asset i into the free set."""
+    pivot = Q[i, i]
+    for a in range(nf):
+        t = 0.0
+        for b in range(nf):
+            t += inv[a, b] * Q[i, free[b]]
+        column[a] = t
+        pivot -= t * Q[i, free[a]]
+    inverse_add(inv, nf, column, max(pivot, 1e-14 * Q[i, i]))
+    free[nf] = i
+    return nf + 1
+
+
+@njit(cache=True)
+def segment_of(lams, count, lam):
+    """The number of the last turning point at or below lam."""
+    k = 0
+    while k + 1 < count and lams[k + 1] <= lam:
+        k += 1
+    return k
+
+
+@njit(cache=True)
+def nearest_on_grid(lams, xs, ds, count, grid, y):
+    """(position in grid, segment, squared distance) of the frontier portfolio nearest to y.
+
+    Ties go to the weight nearest 1/2 (lam nearest 1/2 on the log scale), then to the smaller one:
+    at r = 0 every weight gives the same portfolio, and the ends would say the most for no reason.
+    """
+    n = y.size
+    best = np.inf
+    best_mid = np.inf
+    best_k = 0
+    best_seg = 0
+    seg = -1
+    c0 = 0.0
+    c1 = 0.0
+    c2 = 0.0
+    for k in range(grid.size):
+        while seg < 0 or (seg + 1 < count and lams[seg + 1] <= grid[k]):
+            seg += 1
+            if seg + 1 < count and lams[seg + 1] <= grid[k]:
+                continue
+            c0 = 0.0
+            c1 = 0.0
+            c2 = 0.0
+            for i in range(n):
+                e = y[i] - xs[seg, i]
+                c0 += e * e
+                c1 += e * ds[seg, i]
+                c2 += ds[seg, i] * ds[seg, i]
+        t = grid[k] - lams[seg]
+        distance = max(0.0, c0 - 2.0 * t * c1 + t * t * c2)
+        mid = abs(np.log(2.0 * grid[k]))
+        slack = TIE * (c0 + distance)
+        if distance < best - slack or (distance <= best + slack and mid < best_mid - 1e-9):
+            best = distance
+            best_mid = mid
+            best_k = k
+            best_seg = seg
+    return best_k, best_seg, best
+
+
+@njit(cache=True)
+def nearest_on_trace(lams, xs, ds, count, y, low, high):
+    """(lam, segment, squared distance) of the point of the whole frontier nearest to y.
+
+    The paper's ideal loss: no grid. lam is kept in [low, high]; where a stretch of lam gives the
+    same portfolio, the one nearest 1/2 stands for it.
+    """
+    n = y.size
+    best = np.inf
+    best_lam = low
+    best_seg = 0
+    for k in range(count):
+        start = max(lams[k], low)
+        end = high
+        if k + 1 < count:
+            end = min(lams[k + 1], high)
+        if end < start:
+            continue
+        c0 = 0.0
+        c1 = 0.0
+        c2 = 0.0
+        for i in range(n):
+            e = y[i] - xs[k, i]
+            c0 += e * e
+            c1 += e * ds[k, i]
+            c2 += ds[k, i] * ds[k, i]
+        lam = min(max(0.5, start), end) if c2 == 0.0 else lams[k] + c1 / c2
+        lam = min(max(lam, start), end)
+        t = lam - lams[k]
+        distance = max(0.0, c0 - 2.0 * t * c1 + t * t * c2)
+        slack = TIE * (c0 + distance)
+        nearer_half = abs(np.log(2.0 * lam)) < abs(np.log(2.0 * best_lam)) - 1e-9
+        if distance < best - slack or (distance <= best + slack and nearer_half):
+            best = distance
+            best_lam = lam
+            best_seg = k
+    return best_lam, best_seg, best
+
+
+@njit(cache=True)
+def project_many(lams, xs, ds, count, Y, low, high, lam_out, point_out, distance_out):
+    """`nearest_on_trace` for every row of Y."""
+    for t in range(Y.shape[0]):
+        lam, seg, distance = nearest_on_trace(lams, xs, ds, count, Y[t], low, high)
+        lam_out[t] = lam
+        distance_out[t] = np.sqrt(distance)
+        for i in range(Y.shape[1]):
+            point_out[t, i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
+
+
+@njit(cache=True)
+def assign_many(lams, xs, ds, count, grid, Y, k_out, distance_out):
+    """`nearest_on_grid` for every row of Y."""
+    for t in range(Y.shape[0]):
+        k, _, distance = nearest_on_grid(lams, xs, ds, count, grid, Y[t])
+        k_out[t] = k
+        distance_out[t] = np.sqrt(distance)
+
+
+# -- the implicit update of a portfolio problem --------------------------------------------------
+@njit(cache=True)
+def portfolio_update(
+    Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, eta, x_now, state, best_value,
+    node_limit, W0, side0, nw0, theta_new, x_new,
+):  # fmt: skip
+    """argmin over (r, x) of 1/2 ||r - theta||^2 + eta ||y - x||^2,  x = S(w, r),  r in Theta.
+
+    z = (x, r, nu/lam). Rows: x_i, the reduced gradient s_i = ((Qx)_i + nu)/lam - r_i, and r_i.
+    The budget and the anchors are not rows: z moves only in the planes where they hold, by the
+    projectors P = I - 11'/n (inside PQ, QPQ) and Pr.
+
+    Returns (value, bound, nodes, nw0, improved).
+    """
+    n = theta.size
+    m = 3 * n + 1
+    G = np.zeros((m, m))
+    scale = np.zeros(m)
+    v0 = np.empty(m)
+    lo = np.empty(m)
+    hi = np.empty(m)
+    hx = 0.5 / eta
+    off = 0.0
+    for i in range(n):
+        off += y[i]
+    off = (off - 1.0) / n
+    mean_s = 0.0
+    for i in range(n):
+        s = n + i
+        for j in range(n):
+            G[i, j] = -hx / n
+            G[i, n + j] = hx * PQ[i, j] / lam
+            G[n + j, i] = G[i, n + j]
+            G[s, n + j] = hx * QPQ[i, j] / (lam * lam) + Pr[i, j]
+            G[s, 2 * n + j] = -Pr[i, j]
+            G[2 * n + j, s] = -Pr[i, j]
+            G[2 * n + i, 2 * n + j] = Pr[i, j]
+        G[i, i] += hx
+        mean_s += G[s, s] / n
+        scale[i] = np.sqrt(max(0.0, G[i, i]))
+        scale[s] = np.sqrt(G[s, s])
+        scale[2 * n + i] = np.sqrt(max(0.0, Pr[i, i]))
+        if n == 1:
+            scale[i] = 0.0
+    G[m - 1, m - 1] = -MULTIPLIER_RIDGE / mean_s if mean_s > 0.0 else -1.0
+    for i in range(n):
+        G[n + i, m - 1] = 1.0
+        G[m - 1, n + i] = 1.0
+    v0[m - 1] = 0.0
+    lo[m - 1] = 0.0
+    hi[m - 1] = 0.0
+    nu = 0.0
+    nf = 0
+    for i in range(n):
+        if state[i] == FREE:
+            t = lam * theta[i]
+            for j in range(n):
+                t -= Q[i, j] * x_now[j]
+            nu += t
+            nf += 1
+    nu /= max(1, nf)
+    pair_x = np.arange(n)
+    pair_s = np.arange(n, 2 * n)
+    case = np.empty(n, np.int8)
+    for i in range(n):
+        v0[i] = y[i] - off
+    for i in range(n):
+        t = nu
+        for j in range(n):
+            t += Q[i, j] * v0[j]
+        v0[n + i] = t / lam - theta[i]
+        v0[2 * n + i] = theta[i]
+        lo[i] = 0.0
+        hi[i] = u[i]
+        lo[n + i] = -np.inf
+        hi[n + i] = np.inf
+        lo[2 * n + i] = r_lo[i]
+        hi[2 * n + i] = r_hi[i]
+        case[i] = LOWER_OR_FREE if u[i] == np.inf else ANY
+    constant = eta * off * off * n
+    best_v = np.empty(m)
+    value, bound, nodes, nw0, improved = tree(
+        G, scale, v0, lo, hi, pair_x, pair_s, case, state, 1,
+        best_value - constant, node_limit, W0, side0, nw0, best_v,
+    )  # fmt: skip
+    if improved:
+        for i in range(n):
+            x_new[i] = best_v[i]
+            t = r_fixed[i]
+            for j in range(n):
+                t += Pr[i, j] * best_v[2 * n + j]
+            theta_new[i] = min(max(t, r_lo[i]), r_hi[i])
+    return value + constant, bound + constant, nodes, nw0, improved
+
+
+@njit(cache=True)
+def portfolio_run(
+    Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, x0, state0, theta, Y, etas, grid, exact, full,
+    node_limit, W, side, nw_state, losses, lam_out, nodes_out, gap_out, objective_out,
+):  # fmt: skip
+    """Algorithms 1 (full) and 2 over the decisions in Y; theta is changed in place.
+
+    gap_out[t] is objective minus proven bound of round t's update (0 where none was needed).
+    W, side, nw_state are the working set that the next root starts from: it belongs to the state
+    of the learner, so that a stream gives the same digits in any chunking.
+    Returns the number of rounds done: fewer than there are only if a trace gave up.
+    """
+    n = theta.size
+    size = 8 * n + 16
+    lams = np.empty(size)
+    xs = np.empty((size, n))
+    ds = np.empty((size, n))
+    states = np.empty((size, n), np.int8)
+    nus = np.empty(size)
+    m = 3 * n + 1
+    nw = nw_state[0]
+    W_k = np.empty(m, np.int64)
+    side_k = np.zeros(m, np.int64)
+    theta_new = np.empty(n)
+    x_new = np.empty(n)
+    x_now = np.empty(n)
+    low = grid[0]
+    high = grid[grid.size - 1]
+    for t in range(Y.shape[0]):
+        y = Y[t]
+        count = trace(Q, theta, u, x0, state0, high, lams, xs, ds, states, nus)
+        if count < 0:
+            return t
+        k = -1
+        if exact:
+            lam, seg, loss = nearest_on_trace(lams, xs, ds, count, y, low, high)
+        else:
+            k, seg, loss = nearest_on_grid(lams, xs, ds, count, grid, y)
+            lam = grid[k]
+        losses[t] = loss
+        lam_out[t] = lam
+        nodes_out[t] = 0
+        gap_out[t] = 0.0
+        objective_out[t] = 0.0
+        if loss <= ZERO_LOSS:
+            continue
+        for i in range(n):
+            x_now[i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
+        best, bound, nodes, nw, improved = portfolio_update(
+            Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t], x_now, states[seg],
+            np.inf, node_limit, W, side, nw, theta_new, x_new,
+        )  # fmt: skip
+        found = improved
+        if full:
+            for direction in (1, -1):
+                nw_k = nw
+                W_k[:] = W
+                side_k[:] = side
+                q = k + direction
+                while 0 <= q < grid.size:
+                    lam = grid[q]
+                    seg = segment_of(lams, count, lam)
+                    for i in range(n):
+                        x_now[i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
+                    value, bound_k, nodes_k, nw_k, improved = portfolio_update(
+                        Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t], x_now,
+                        states[seg], best, node_limit, W_k, side_k, nw_k, theta_new, x_new,
+                    )  # fmt: skip
+                    if improved:
+                        best = value
+                        lam_out[t] = lam
+                        found = True
+                    nodes += nodes_k
+                    bound = min(bound, bound_k)
+                    q += direction
+        nodes_out[t] = nodes
+        gap_out[t] = max(0.0, best - bound)
+        objective_out[t] = best
+        nw_state[0] = nw
+        if found:
+            theta[:] = theta_new
+    return Y.shape[0]

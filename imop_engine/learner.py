@@ -1,0 +1,167 @@
+"""(4) Learning: Algorithms 1 and 2 of the paper over a stream of decisions.
+
+`OnlineLearner` only holds state; the rounds themselves run in one compiled call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from imop_engine import kernels
+from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.frontier import EDGE, efficient_frontier, lam_of, weight_grid
+from imop_engine.problem import Problem, Vector
+from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT
+
+ALGORITHMS = ("accelerated", "full")
+Rate = float | Callable[[int], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """The weight that explains each decision best, and how far the explanation is from it."""
+
+    weights: Vector
+    distances: Vector
+
+
+class OnlineLearner:
+    """Learns theta from decisions that arrive one by one.
+
+    Args:
+        problem: what is decided.
+        weights: K for an even grid, a list of weights, or "exact" for the whole frontier.
+        algorithm: "accelerated" (Algorithm 2: assign a weight first, then update) or "full"
+            (Algorithm 1: the best update over all weights of the grid).
+        rate: eta_t = rate / sqrt(t), or a function of the round t = 1, 2, ...
+        theta0: where to start; None is the paper's zero. Projected on Theta.
+        backend: "native".
+        node_limit: nodes an update may use before it stops with an honest gap.
+
+    Learned state: `theta_`, `rounds_`, `losses_` (l(y_t, theta_t) before each update),
+    `certified_` (share of updates proven optimal), `nodes_`, `weights_`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        weights: Any = 41,
+        algorithm: str = "accelerated",
+        rate: Rate = 5.0,
+        theta0: ArrayLike | None = None,
+        backend: str = "native",
+        node_limit: int = NODE_LIMIT,
+    ) -> None:
+        if algorithm not in ALGORITHMS:
+            raise InvalidInput(
+                f"there is no algorithm {algorithm!r}; use one of {', '.join(ALGORITHMS)}."
+            )
+        self.exact = isinstance(weights, str)
+        if self.exact and weights != "exact":
+            raise InvalidInput(f"weights must be a number K, a list or 'exact'; got {weights!r}.")
+        if self.exact and algorithm == "full":
+            raise InvalidInput(
+                "algorithm 'full' compares the weights of a grid one by one, so it needs one: "
+                "give weights=41, or use algorithm='accelerated' with weights='exact'."
+            )
+        if backend != "native":
+            raise InvalidInput(f"there is no backend {backend!r}; use 'native'.")
+        if not callable(rate) and not (np.isfinite(rate) and rate > 0):
+            raise InvalidInput(f"the rate must be a positive number or a function; got {rate!r}.")
+        if node_limit < 3:
+            raise InvalidInput(f"node_limit must be at least 3; got {node_limit}.")
+        self.problem = problem
+        self.algorithm = algorithm
+        self.rate = rate
+        self.backend = backend
+        self.node_limit = int(node_limit)
+        self.weights_: Vector = (
+            np.array([EDGE, 1.0 - EDGE]) if self.exact else weight_grid(problem, weights)
+        )
+        start = np.zeros(problem.theta_size) if theta0 is None else problem.check_theta(theta0)
+        self.theta_: Vector = problem.theta.nearest(start)
+        self.rounds_ = 0
+        self.updates_ = 0
+        self.nodes_ = 0
+        self._certified = 0
+        self._losses: list[Vector] = []
+        self._working = np.empty(3 * problem.n + 1, np.int64)
+        self._side = np.zeros(3 * problem.n + 1, np.int64)
+        self._working_size = np.zeros(1, np.int64)
+
+    @property
+    def losses_(self) -> Vector:
+        """Squared distance of each decision to what the beliefs of its round could explain."""
+        if len(self._losses) > 1:
+            self._losses = [np.concatenate(self._losses)]
+        return self._losses[0].copy() if self._losses else np.empty(0)
+
+    @property
+    def certified_(self) -> float:
+        """Share of the updates that were proven globally optimal."""
+        return self._certified / self.updates_ if self.updates_ else 1.0
+
+    def partial_fit(self, decisions: Any) -> OnlineLearner:
+        """Learn from more decisions, in their order. Any chunking gives the same result."""
+        Y = self.problem.check_decisions(decisions)
+        rates = self._rates(len(Y))
+        arrays, theta_set = self.problem.portfolio, self.problem.theta
+        theta = self.theta_.copy()
+        losses, lams, gaps = np.empty(len(Y)), np.empty(len(Y)), np.empty(len(Y))
+        nodes: NDArray[np.int64] = np.empty(len(Y), np.int64)
+        objectives = np.empty(len(Y))
+        done = kernels.portfolio_run(
+            arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
+            theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper, arrays.caps,
+            arrays.least_variance, arrays.least_variance_state, theta, Y, rates,
+            np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == "full",
+            self.node_limit, self._working, self._side, self._working_size,
+            losses, lams, nodes, gaps, objectives,
+        )  # fmt: skip
+        if done < len(Y):
+            raise ImopError(
+                f"round {self.rounds_ + done + 1} failed: the frontier could not be traced, the "
+                "covariance is too ill-conditioned. Shrink it towards its diagonal."
+            )
+        self.theta_ = theta
+        self.rounds_ += len(Y)
+        updated = nodes > 0
+        self.updates_ += int(updated.sum())
+        self.nodes_ += int(nodes.sum())
+        proven = gaps <= CERTIFIED_RELATIVE * objectives + CERTIFIED_ABSOLUTE
+        self._certified += int((updated & proven).sum())
+        self._losses.append(losses)
+        return self
+
+    def assign(self, decisions: Any) -> Assignment:
+        """The weight of each decision under what has been learned so far."""
+        frontier = efficient_frontier(self.problem, self.theta_)
+        if self.exact:
+            found = frontier.project(decisions)
+            return Assignment(found.weights, found.distances)
+        Y = self.problem.check_decisions(decisions)
+        grid = np.ascontiguousarray(lam_of(self.weights_))
+        k, distances = np.empty(len(Y), np.int64), np.empty(len(Y))
+        kernels.assign_many(
+            frontier.lams, frontier.portfolios, frontier.directions, len(frontier.lams), grid, Y,
+            k, distances,
+        )  # fmt: skip
+        return Assignment(self.weights_[k], distances)
+
+    def _rates(self, count: int) -> Vector:
+        rounds = np.arange(self.rounds_ + 1, self.rounds_ + count + 1)
+        if not callable(self.rate):
+            result: Vector = float(self.rate) / np.sqrt(rounds)
+            return result
+        values = np.array([float(self.rate(int(t))) for t in rounds])
+        bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        if bad.size:
+            raise InvalidInput(
+                f"the rate for round {rounds[bad[0]]} is {values[bad[0]]}; rates must be positive."
+            )
+        return values
