@@ -81,7 +81,7 @@ class Frontier:
         """Portfolio at one weight (a vector) or at many (a row each)."""
         w = np.asarray(weight, dtype=float)
         if np.any(~np.isfinite(w)) or np.any(w < 0) or np.any(w > 1):
-            raise InvalidInput(f"a weight lies between 0 and 1; got {weight}.")
+            raise InvalidInput(f"a weight lies between 0 and 1; got {weight!r}.")
         lam = np.minimum(lam_of(w), max(float(self.lams[-1]), 0.0) + 1.0)
         at = np.searchsorted(self.lams, lam, side="right") - 1
         step = np.asarray(lam - self.lams[at])[..., None]
@@ -162,13 +162,14 @@ def check_weight(problem: Problem, weight: ArrayLike) -> Vector:
     if problem.p == 2 and w.shape == (1,):
         w = np.array([w[0], 1.0 - w[0]])
     if w.shape != (problem.p,) or not np.all(np.isfinite(w)):
-        raise InvalidInput(f"a weight needs {problem.p} numbers, one an objective; got {weight}.")
+        raise InvalidInput(f"a weight needs {problem.p} numbers, one an objective; got {weight!r}.")
     if np.any(w < -1e-12) or abs(w.sum() - 1.0) > 1e-9:
         raise InvalidInput(
             f"weights must not be negative and must add up to one (one number lies in 0 to 1); "
-            f"got {weight}."
+            f"got {weight!r}."
         )
-    return np.clip(w, 0.0, 1.0)
+    result: Vector = np.clip(w, 0.0, 1.0)
+    return result
 
 
 def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:

@@ -121,12 +121,17 @@ class Problem:
     @property
     def p(self) -> int:
         """Number of objectives."""
-        return self.quadratic.shape[0]
+        return int(self.quadratic.shape[0])
 
     @property
     def theta_size(self) -> int:
         """Number of unknown parameters."""
         return self.theta.lower.size
+
+    @property
+    def covariance(self) -> Matrix:
+        """The covariance of a portfolio problem."""
+        return self.portfolio.covariance
 
     @cached_property
     def portfolio(self) -> PortfolioArrays:
@@ -208,7 +213,7 @@ class PortfolioArrays:
 def project_rows(
     gram: Matrix, start: Vector, lower: Vector, upper: Vector, scale: Vector | None = None
 ) -> Vector | None:
-    """Rows nearest to `start` (in the metric of `gram`) within their bounds; None if there are none."""
+    """Rows within their bounds nearest to `start` in the metric of `gram`; None if there are none."""
     m = start.size
     if scale is None:
         scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
@@ -354,7 +359,7 @@ def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
 def _psd(matrix: Any, what: str) -> Matrix:
     """A symmetric positive semidefinite matrix, lifted by a small ridge if it has a null space."""
     try:
-        Q = np.array(matrix, dtype=float)
+        Q: Matrix = np.array(matrix, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput(f"{what} must be a table of numbers.") from None
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
