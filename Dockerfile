@@ -8,15 +8,20 @@ WORKDIR /source
 RUN python3 -m venv /opt/imop && /opt/imop/bin/pip install --no-cache-dir "uv>=0.5"
 # What changes rarely first: the dependencies are a layer of their own.
 COPY constraints.txt pyproject.toml setup.py README.md LICENSE ./
-RUN /opt/imop/bin/uv pip install --no-cache --python /opt/imop/bin/python \
+RUN /opt/imop/bin/uv pip install --no-cache --compile-bytecode --python /opt/imop/bin/python \
     --constraint constraints.txt -r pyproject.toml
 COPY imop_engine imop_engine
 COPY app app
 COPY data data
 ENV NUMBA_CACHE_DIR=/opt/imop-compiled
+# numba recognises its cache by the source file's path and time stamp. Layers keep
+# whole seconds only, so the stamp is set to one; -P looks past the folder we are in,
+# where another copy of the engine lies.
 RUN /opt/imop/bin/uv pip install --no-cache --no-deps --python /opt/imop/bin/python . \
     && /opt/imop/bin/uv pip uninstall --python /opt/imop/bin/python uv \
-    && /opt/imop/bin/python -m imop_engine.warm
+    && find /opt/imop/lib -path '*/imop_*' -name '*.py' -exec touch --date=2000-01-01 {} + \
+    && /opt/imop/bin/python -m compileall -q /opt/imop/lib/python3*/site-packages/imop_* \
+    && /opt/imop/bin/python -P -m imop_engine.warm
 
 FROM ${BASE}
 RUN useradd --create-home --uid 10001 imop
