@@ -138,7 +138,7 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
         xs, ds = np.empty((size, n)), np.empty((size, n))
         states = np.empty((size, n), np.int8)
         count = kernels.trace(
-            arrays.covariance, r, arrays.caps, arrays.least_variance,
+            arrays.covariance, np.zeros(n), r, arrays.caps, arrays.least_variance,
             arrays.least_variance_state, np.inf, lams, xs, ds, states, nus,
         )  # fmt: skip
         if count > 0:

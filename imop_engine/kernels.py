@@ -23,7 +23,8 @@ DEPENDENT = 1e-10  # relative size of a pivot below which a row depends on the w
 SATISFIED = 1e-8  # a complementarity pair holds when its smaller side is below this, scaled
 PRUNE = 1e-8  # a node is closed when its bound is within this share of the incumbent
 MULTIPLIER_RIDGE = 1e-7  # curvature given to multipliers, relative to the rows they stand in
-EVENT = 1e-11  # two events of a trace closer than this (relative) happen at once
+EVENT = 1e-11  # two events of a trace closer than this, in lam or in any holding, are one
+REFINEMENTS = 4  # at most, of a direction whose equations are nearly singular
 TIE = 1e-12  # two squared distances closer than this (relative) are equal
 ZERO_LOSS = 1e-14  # the paper's "l_K = 0": a distance of 1e-7, below what portfolios are known to
 
@@ -295,20 +296,25 @@ def recentre(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
         shift = mu[W[a]]
         for i in range(m - q):
             v0[i] += G[W[a], i] * shift
+    mu[:] = 0.0
+    v[:] = v0
+    miss = np.empty(nw)
+    for _ in range(3):  # and refine: at a large lam the decision magnifies the last digits of theta
+        for a in range(nw):
+            j = W[a]
+            miss[a] = (lo[j] if side[j] > 0 else hi[j]) - v[j]
+        for a in range(nw):
+            j = W[a]
+            t = 0.0
+            for b in range(nw):
+                t += inv[a, b] * miss[b]
+            mu[j] += t
+            for i in range(m):
+                v[i] += t * G[j, i]
     value = 0.0
     for a in range(nw):
-        t = 0.0
-        for b in range(nw):
-            j = W[b]
-            t += inv[a, b] * ((lo[j] if side[j] > 0 else hi[j]) - v0[j])
-        mu[W[a]] = t
-    v[:] = v0
-    for a in range(nw):
         j = W[a]
-        mj = mu[j]
-        value += 0.5 * mj * ((lo[j] if side[j] > 0 else hi[j]) - v0[j])
-        for i in range(m):
-            v[i] += mj * G[j, i]
+        value += 0.5 * mu[j] * ((lo[j] if side[j] > 0 else hi[j]) - v0[j])
     return value
 
 
@@ -495,11 +501,65 @@ def tree(
 
 # -- the exact frontier of a portfolio problem (critical line method) ----------------------------
 @njit(cache=True)
-def trace(Q, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
-    """Follow x(lam) = argmin 1/2 x'Qx - lam r'x, 1'x = 1, 0 <= x <= u, from lam = 0 upwards.
+def cholesky_solve(L, k, b):
+    """Overwrite b[:k] with the solution of L L' z = b."""
+    for i in range(k):
+        t = b[i]
+        for j in range(i):
+            t -= L[i, j] * b[j]
+        b[i] = t / L[i, i]
+    for i in range(k - 1, -1, -1):
+        b[i] /= L[i, i]
+        t = b[i]
+        for j in range(i):
+            b[j] -= L[i, j] * t
 
-    x0 and state0 (LOWER, FREE or UPPER per asset, at least one FREE) are the portfolio of least
-    variance. Row k of the output says: from lams[k] on, x = xs[k] + (lam - lams[k]) ds[k], the
+
+@njit(cache=True)
+def free_add(Q, L, free, nf, i):
+    """Let asset i into the free set: one more row of the Cholesky factor of Q_FF."""
+    pivot = Q[i, i]
+    for a in range(nf):
+        t = Q[i, free[a]]
+        for b in range(a):
+            t -= L[nf, b] * L[a, b]
+        t /= L[a, a]
+        L[nf, a] = t
+        pivot -= t * t
+    L[nf, nf] = np.sqrt(max(pivot, 1e-15 * Q[i, i]))
+    free[nf] = i
+    return nf + 1
+
+
+@njit(cache=True)
+def free_drop(L, free, nf, i):
+    """Take asset i out of the free set, by rotations of the factor's later rows."""
+    p = 0
+    while free[p] != i:
+        p += 1
+    for a in range(p, nf - 1):
+        free[a] = free[a + 1]
+        for b in range(a + 2):
+            L[a, b] = L[a + 1, b]
+        # row a now reaches one column too far: rotate columns a and a + 1
+        h = np.hypot(L[a, a], L[a, a + 1])
+        c = L[a, a] / h
+        t = L[a, a + 1] / h
+        L[a, a] = h
+        for q in range(a + 1, nf - 1):
+            first = L[q + 1, a]
+            second = L[q + 1, a + 1]
+            L[q + 1, a] = c * first + t * second
+            L[q + 1, a + 1] = c * second - t * first
+    return nf - 1
+
+
+@njit(cache=True)
+def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
+    """Follow x(lam) = argmin 1/2 x'Qx + (c0 - lam r)'x, 1'x = 1, 0 <= x <= u, from lam = 0 upwards.
+
+    x0 and state0 (LOWER, FREE or UPPER per asset, at least one FREE) are the solution at lam = 0:
+    for a frontier c0 = 0, so it is the portfolio of least variance. Row k of the output says: from lams[k] on, x = xs[k] + (lam - lams[k]) ds[k], the
     assets are in states[k], and the budget's multiplier is nus[k] at lams[k].
 
     Rule for events that happen at once: one asset changes at a time, the one with the least
@@ -512,16 +572,17 @@ def trace(Q, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
     x = x0.copy()
     state = state0.copy()
     free = np.empty(n, np.int64)
-    inv = np.empty((n, n))
+    L = np.empty((n, n))
     column = np.empty(n)
     d = np.zeros(n)
     qd = np.empty(n)
     a_one = np.empty(n)
+    residual = np.empty(n)
     nf = 0
     for i in range(n):
         if state[i] == FREE:
-            nf = free_add(Q, inv, free, nf, i, column)
-    qx = Q @ x
+            nf = free_add(Q, L, free, nf, i)
+    qx = Q @ x + c0
     lam = 0.0
     k = 0
     flips = 0
@@ -533,15 +594,13 @@ def trace(Q, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
         sum_one = 0.0
         sum_r = 0.0
         for a in range(nf):
-            t = 0.0
-            q = 0.0
-            for b in range(nf):
-                t += inv[a, b]
-                q += inv[a, b] * r[free[b]]
-            a_one[a] = t
-            column[a] = q
-            sum_one += t
-            sum_r += q
+            a_one[a] = 1.0
+            column[a] = r[free[a]]
+        cholesky_solve(L, nf, a_one)
+        cholesky_solve(L, nf, column)
+        for a in range(nf):
+            sum_one += a_one[a]
+            sum_r += column[a]
         dnu = sum_r / sum_one
         d[:] = 0.0
         size = 0.0
@@ -549,20 +608,48 @@ def trace(Q, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
             t = column[a] - dnu * a_one[a]
             d[free[a]] = t
             size = max(size, abs(column[a]), abs(dnu * a_one[a]))
+        drift = 0.0  # of the budget, by rounding: taken back in proportion
+        miss = -1.0
         for a in range(nf):
             if abs(d[free[a]]) <= 1e-12 * size or nf == 1:
                 d[free[a]] = 0.0
-        qd[:] = 0.0
+            drift += d[free[a]]
+        for i in range(n):
+            miss += x[i]
         for a in range(nf):
-            da = d[free[a]]
-            if da != 0.0:
-                for i in range(n):
-                    qd[i] += da * Q[free[a], i]
+            d[free[a]] -= drift * a_one[a] / sum_one
+            x[free[a]] -= miss * a_one[a] / sum_one
+        for _ in range(REFINEMENTS):
+            qd[:] = 0.0
+            for a in range(nf):
+                da = d[free[a]]
+                if da != 0.0:
+                    for i in range(n):
+                        qd[i] += da * Q[free[a], i]
+            worst = 0.0
+            for a in range(nf):
+                residual[a] = r[free[a]] - dnu - qd[free[a]]
+                worst = max(worst, abs(residual[a]))
+            if nf == 1 or worst <= EVENT * r_size:
+                break
+            sum_r = 0.0  # Q_FF is close to singular: solve for what is missing
+            column[:nf] = residual[:nf]
+            cholesky_solve(L, nf, column)
+            for a in range(nf):
+                sum_r += column[a]
+            shift = sum_r / sum_one
+            dnu += shift
+            for a in range(nf):
+                d[free[a]] += column[a] - shift * a_one[a]
         nu = 0.0
         for a in range(nf):
             i = free[a]
             nu += (lam * r[i] - qx[i]) / nf
-        # next event
+        # next event; two are one if nothing moves visibly between them
+        together = EVENT * (1.0 + lam)
+        for a in range(nf):
+            if abs(d[free[a]]) * together > EVENT:
+                together = EVENT / abs(d[free[a]])
         step = np.inf
         who = -1
         for i in range(n):
@@ -580,10 +667,10 @@ def trace(Q, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
                     t = max(0.0, s) / -rate
                 elif state[i] == UPPER and rate > noise:
                     t = max(0.0, -s) / rate
-            if t < step - EVENT * (1.0 + lam):
+            if t < step - together:
                 step = t
                 who = i
-        moved = step > EVENT * (1.0 + lam)
+        moved = step > together
         if moved or who < 0:
             if k >= lams.size:
                 return -1
@@ -607,37 +694,17 @@ def trace(Q, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
             at_lower = d[who] < 0.0
             state[who] = LOWER if at_lower else UPPER
             x[who] = 0.0 if at_lower else u[who]
-            for a in range(nf):
-                if free[a] == who:
-                    inverse_drop(inv, nf, a)
-                    free[a] = free[nf - 1]
-                    break
-            nf -= 1
+            nf = free_drop(L, free, nf, who)
         else:
             state[who] = FREE
-            nf = free_add(Q, inv, free, nf, who, column)
+            nf = free_add(Q, L, free, nf, who)
         if moved:
-            qx = Q @ x
-            if k % 32 == 0:  # the bordered inverse collects rounding: make it anew
+            qx = Q @ x + c0
+            if k % 32 == 0:  # a factor that was changed often collects rounding: make it anew
                 nf = 0
                 for i in range(n):
                     if state[i] == FREE:
-                        nf = free_add(Q, inv, free, nf, i, column)
-
-
-@njit(cache=True)
-def free_add(Q, inv, free, nf, i, column):
-    """Let asset i into the free set."""
-    pivot = Q[i, i]
-    for a in range(nf):
-        t = 0.0
-        for b in range(nf):
-            t += inv[a, b] * Q[i, free[b]]
-        column[a] = t
-        pivot -= t * Q[i, free[a]]
-    inverse_add(inv, nf, column, max(pivot, 1e-14 * Q[i, i]))
-    free[nf] = i
-    return nf + 1
+                        nf = free_add(Q, L, free, nf, i)
 
 
 @njit(cache=True)
@@ -647,6 +714,16 @@ def segment_of(lams, count, lam):
     while k + 1 < count and lams[k + 1] <= lam:
         k += 1
     return k
+
+
+@njit(cache=True)
+def squared_distance(lams, xs, ds, seg, lam, y):
+    """||y - x(lam)||^2 without the cancellation of the expanded square."""
+    total = 0.0
+    for i in range(y.size):
+        e = y[i] - xs[seg, i] - (lam - lams[seg]) * ds[seg, i]
+        total += e * e
+    return total
 
 
 @njit(cache=True)
@@ -687,7 +764,7 @@ def nearest_on_grid(lams, xs, ds, count, grid, y):
             best_mid = mid
             best_k = k
             best_seg = seg
-    return best_k, best_seg, best
+    return best_k, best_seg, squared_distance(lams, xs, ds, best_seg, grid[best_k], y)
 
 
 @njit(cache=True)
@@ -726,7 +803,7 @@ def nearest_on_trace(lams, xs, ds, count, y, low, high):
             best = distance
             best_lam = lam
             best_seg = k
-    return best_lam, best_seg, best
+    return best_lam, best_seg, squared_distance(lams, xs, ds, best_seg, best_lam, y)
 
 
 @njit(cache=True)
@@ -870,11 +947,12 @@ def portfolio_run(
     theta_new = np.empty(n)
     x_new = np.empty(n)
     x_now = np.empty(n)
+    c0 = np.zeros(n)
     low = grid[0]
     high = grid[grid.size - 1]
     for t in range(Y.shape[0]):
         y = Y[t]
-        count = trace(Q, theta, u, x0, state0, high, lams, xs, ds, states, nus)
+        count = trace(Q, c0, theta, u, x0, state0, high, lams, xs, ds, states, nus)
         if count < 0:
             return t
         k = -1

@@ -16,7 +16,7 @@ from imop_engine import kernels
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import EDGE, efficient_frontier, lam_of, weight_grid
 from imop_engine.problem import Problem, Vector
-from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT
+from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT, is_rate
 
 ALGORITHMS = ("accelerated", "full")
 Rate = float | Callable[[int], float]
@@ -71,7 +71,7 @@ class OnlineLearner:
             )
         if backend != "native":
             raise InvalidInput(f"there is no backend {backend!r}; use 'native'.")
-        if not callable(rate) and not (np.isfinite(rate) and rate > 0):
+        if not callable(rate) and not is_rate(rate):
             raise InvalidInput(f"the rate must be a positive number or a function; got {rate!r}.")
         if node_limit < 3:
             raise InvalidInput(f"node_limit must be at least 3; got {node_limit}.")
@@ -83,7 +83,11 @@ class OnlineLearner:
         self.weights_: Vector = (
             np.array([EDGE, 1.0 - EDGE]) if self.exact else weight_grid(problem, weights)
         )
-        start = np.zeros(problem.theta_size) if theta0 is None else problem.check_theta(theta0)
+        start = (
+            np.zeros(problem.theta_size)
+            if theta0 is None
+            else problem.check_theta(theta0, "theta0")
+        )
         self.theta_: Vector = problem.theta.nearest(start)
         self.rounds_ = 0
         self.updates_ = 0

@@ -150,12 +150,12 @@ class Problem:
         result: Vector = self.rhs0 + self.rhs @ np.asarray(theta, dtype=float)
         return result
 
-    def check_theta(self, theta: ArrayLike) -> Vector:
+    def check_theta(self, theta: ArrayLike, what: str = "theta") -> Vector:
         """theta as an array of the right length, or an error."""
-        array = _vector(theta, "theta")
+        array = _vector(theta, what)
         if array.size != self.theta_size:
             raise InvalidInput(
-                f"theta has {array.size} numbers, the problem has {self.theta_size} unknowns."
+                f"{what} has {array.size} numbers, the problem has {self.theta_size} unknowns."
             )
         return array
 
@@ -233,34 +233,38 @@ def project_rows(
 
 
 def _least_variance(covariance: Matrix, caps: Vector) -> tuple[Vector, NDArray[np.int8]]:
-    """The portfolio of least variance and the state of each asset in it, at least one free."""
+    """The portfolio of least variance and the state of each asset in it, at least one free.
+
+    By the frontier's own method: start at a portfolio that fills the caps in order, with a linear
+    cost that makes it optimal, and follow the solution while that cost is taken away.
+    """
     n = caps.size
-    rows = np.vstack([np.eye(n), np.ones((1, n))])
-    gram = rows @ np.linalg.solve(covariance, rows.T)
-    lower = np.append(np.zeros(n), 1.0)
-    upper = np.append(caps, 1.0)
-    x = project_rows((gram + gram.T) / 2, np.zeros(n + 1), lower, upper)
-    if x is None:
-        raise Infeasible(
-            f"no portfolio is possible: the caps add up to {caps.sum():.6g}, below one."
+    state = np.full(n, kernels.LOWER, np.int8)
+    x = np.zeros(n)
+    for i in range(n):
+        room = 1.0 - x.sum()
+        x[i] = min(room, caps[i])
+        state[i] = kernels.UPPER if x[i] < room else kernels.FREE
+        if x[i] >= room - 1e-15:
+            state[i] = kernels.FREE
+            break
+    push = np.select([state == kernels.LOWER, state == kernels.UPPER], [1.0, -1.0], 0.0)
+    cost = float(np.abs(covariance).max()) * push - covariance @ x
+    size = 64 * n + 64
+    lams, nus = np.empty(size), np.empty(size)
+    xs, ds = np.empty((size, n)), np.empty((size, n))
+    states = np.empty((size, n), np.int8)
+    count = kernels.trace(
+        covariance, cost, cost, caps, x, state, 1.0, lams, xs, ds, states, nus
+    )  # fmt: skip
+    if count <= 0:
+        raise InvalidInput(
+            "the portfolio of least variance could not be found: the covariance is too "
+            "ill-conditioned. Shrink it towards its diagonal."
         )
-    x = x[:n]
-    state = np.full(n, kernels.FREE, np.int8)
-    state[x <= 1e-10] = kernels.LOWER
-    state[x >= caps - 1e-10] = kernels.UPPER
-    x = np.where(state == kernels.LOWER, 0.0, np.where(state == kernels.UPPER, caps, x))
-    free = np.flatnonzero(state == kernels.FREE)
-    if free.size:  # solve the free part once more, without the rounding of the method
-        held = np.where(state == kernels.FREE, 0.0, x)
-        system = np.zeros((free.size + 1, free.size + 1))
-        system[:-1, :-1] = covariance[np.ix_(free, free)]
-        system[-1, :-1] = system[:-1, -1] = 1.0
-        right = np.append(-(covariance @ held)[free], 1.0 - held.sum())
-        x[free] = np.linalg.solve(system, right)[:-1]
-    else:  # caps that fill the budget exactly: the capped asset nearest to leaving stands free
-        capped = np.flatnonzero(state == kernels.UPPER)
-        state[capped[np.argmax((covariance @ x)[capped])]] = kernels.FREE
-    return x, state
+    last = count - 1
+    least = np.clip(xs[last] + (1.0 - lams[last]) * ds[last], 0.0, caps)
+    return least, states[last].copy()
 
 
 def portfolio_problem(
@@ -407,13 +411,25 @@ def _anchor_rows(anchors: Anchors | None, names: tuple[str, ...]) -> tuple[Matri
                 raise InvalidInput("an anchor's portfolio is zero everywhere; it fixes nothing.")
             rows.append(row)
         values.append(float(_vector(value, "an anchor's value")[0]))
-    matrix = np.array(rows).reshape(len(rows), n)
-    if len(rows) and np.linalg.matrix_rank(matrix) < len(rows):
-        raise InvalidInput(
-            "the anchors repeat or contradict each other; give anchors on different assets "
-            "or portfolios."
-        )
-    return matrix, np.array(values)
+    return _independent(np.array(rows).reshape(len(rows), n), np.array(values))
+
+
+def _independent(rows: Matrix, values: Vector) -> tuple[Matrix, Vector]:
+    """The rows that say something new; one that repeats others must agree with them."""
+    kept: list[int] = []
+    for i in range(len(values)):
+        trial = [*kept, i]
+        if np.linalg.matrix_rank(rows[trial]) == len(trial):
+            kept.append(i)
+            continue
+        mix = np.linalg.lstsq(rows[kept].T, rows[i], rcond=None)[0]
+        said = float(mix @ values[kept])
+        if abs(said - values[i]) > 1e-9 * (1.0 + abs(values[i])):
+            raise Infeasible(
+                f"anchor {i + 1} asks for {values[i]:g} where the anchors before it already "
+                f"fix {said:g}; remove one of them."
+            )
+    return rows[kept], values[kept]
 
 
 def _asset(key: Any, names: tuple[str, ...]) -> int:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from imop_engine import kernels
 from imop_engine.errors import InvalidInput
-from imop_engine.frontier import EDGE, check_weight, efficient_frontier, lam_of
+from imop_engine.frontier import check_weight, efficient_frontier, lam_of
 from imop_engine.problem import Problem, Vector
 
 CERTIFIED_RELATIVE = 1e-6  # an update is certified when objective - bound is below this share
@@ -61,12 +61,21 @@ def implicit_update(
     if backend != "native":
         raise InvalidInput(f"there is no backend {backend!r}; use 'native'.")
     current = problem.theta.nearest(problem.check_theta(theta))
-    y = problem.check_decisions(np.asarray(decision, dtype=float))[0]
-    w = float(np.clip(check_weight(problem, weight)[0], EDGE, 1.0 - EDGE))
-    if not (np.isfinite(rate) and rate > 0):
-        raise InvalidInput(f"the rate must be a positive number; got {rate}.")
+    if np.ndim(decision) != 1:
+        raise InvalidInput(f"an update takes one decision, a list of {problem.n} numbers.")
+    y = problem.check_decisions(decision)[0]
+    w = float(check_weight(problem, weight)[0])
+    if w == 1.0:
+        raise InvalidInput(
+            "at weight 1 risk does not count and many portfolios are optimal; use at most 0.999."
+        )
+    if not is_rate(rate):
+        raise InvalidInput(f"the rate must be a positive number; got {rate!r}.")
     arrays, theta_set = problem.portfolio, problem.theta
     frontier = efficient_frontier(problem, current)
+    if w == 0.0:  # the portfolio of least variance is the same for all beliefs: nothing to learn
+        loss = rate * float(np.sum((y - frontier.at(0.0)) ** 2))
+        return Update(current, frontier.at(0.0), loss, loss, True, 0)
     lam = float(lam_of(w))
     segment = kernels.segment_of(frontier.lams, len(frontier.lams), lam)
     m = 3 * problem.n + 1
@@ -87,3 +96,8 @@ def implicit_update(
 def is_certified(objective: float, bound: float) -> bool:
     """Whether the gap is small enough to call the objective proven."""
     return objective - bound <= CERTIFIED_RELATIVE * abs(objective) + CERTIFIED_ABSOLUTE
+
+
+def is_rate(rate: object) -> bool:
+    """Whether this can be a learning rate: a finite positive number."""
+    return isinstance(rate, (int, float, np.number)) and bool(np.isfinite(rate)) and rate > 0
