@@ -49,7 +49,8 @@ def _sentences(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except ImopError as error:
-            raise AppError(str(error)) from error
+            text = str(error)
+            raise AppError(text[:1].upper() + text[1:]) from error
 
     return wrapped
 
@@ -71,12 +72,13 @@ class Picture:
     cloud: pd.DataFrame
     weights: pd.DataFrame
     result: Result | None = None
+    returns: pd.DataFrame | None = None
     errors: pd.DataFrame | None = None
     losses: pd.DataFrame | None = None
 
     def returns_csv(self) -> str:
         """The table of returns, safe to open in a spreadsheet."""
-        return "" if self.result is None else export.csv_text(self.result.returns)
+        return "" if self.returns is None else export.csv_text(self.returns)
 
     def investors_csv(self) -> str:
         """Each investor's inferred weight, safe to open in a spreadsheet."""
@@ -205,9 +207,9 @@ class Learning:
             pace = STEP_SECONDS / max(took, 1e-6)
             # At most twice the last step, so one lucky measurement does not freeze the page.
             self._step = max(1, int(self._step * min(2.0, pace)))
-            truth = self.scene.market.expected_returns
-            raw, aligned = imop.estimation_errors(self.learner.theta_, truth)
-            self._trail.append((self.seen, raw, aligned))
+            estimate, truth = self.learner.theta_, self.scene.market.expected_returns
+            raw = float(np.linalg.norm(estimate - truth))
+            self._trail.append((self.seen, raw, imop.aligned_error(estimate, truth)))
 
     def trail(self) -> pd.DataFrame:
         """The errors after each step, one row per measure (round, measure, error)."""
@@ -276,6 +278,7 @@ def _picture(learning: Learning) -> Picture:
         cloud=frames.cloud(scene.problem, truth, seen),
         weights=frames.weight_bins(both, _edges(learning.settings)),
         result=result,
+        returns=frames.with_holders(result.returns, seen),
         errors=learning.trail(),
         losses=frames.loss_blocks(learner.losses_),
     )

@@ -32,7 +32,7 @@ class LearnSettings:
 
     anchors: tuple[str, ...] = ()
     grid: Grid = 41
-    start: Start = "zero"
+    start: Start = "anchors"
     rate: float = 5.0
 
 

@@ -178,7 +178,7 @@ def _print_demo(result: Result, figures: dict[str, Any]) -> None:
 
     grid = figures["weights"] if isinstance(figures["weights"], int) else None
     console = Console()
-    table = Table(title="Expected returns, learned from portfolios alone", title_justify="left")
+    table = Table(title="Expected returns per year", title_justify="left")
     table.add_column("asset")
     for heading in ("true", "estimated", "error"):
         table.add_column(heading, justify="right")
@@ -190,10 +190,11 @@ def _print_demo(result: Result, figures: dict[str, Any]) -> None:
     console.print("\nInvestors by weight on return (0: least risk, 1: most return)")
     inferred = {"estimated": result.investors["weight"].to_numpy()}
     bins = weight_bins(inferred, weight_edges(grid))
-    tallest = max(bins["share"].max(), 1e-12)
-    for row in bins.itertuples():
-        bar = "█" * round(BAR_WIDTH * row.share / tallest)
-        console.print(f"  {row.low:.2f}–{row.high:.2f} {bar} {row.share:.1%}", highlight=False)
+    shares = bins["share"].to_numpy()
+    per_block = float(shares.max()) / BAR_WIDTH
+    for low, high, share in zip(bins["low"], bins["high"], shares, strict=True):
+        bar = "█" * round(share / per_block)
+        console.print(f"  {low:.2f}–{high:.2f} {share:6.1%} {bar}", highlight=False)
     console.print(
         f"\nError of the estimate: {figures['raw_error']:.4f} raw, "
         f"{figures['aligned_error']:.4f} after the best shift and scale "

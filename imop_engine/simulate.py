@@ -8,6 +8,7 @@ caller passes, so a seed reproduces a run to the last digit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import Final
 
 import numpy as np
@@ -69,11 +70,19 @@ def simulate_investors(
             f"rng is a {type(rng).__name__}; pass a generator, for example "
             "np.random.default_rng(7), so that the investors can be drawn again."
         )
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise InvalidInput(f"The number of investors is {count!r}; give a whole number from 1 up.")
-    drawn = _weights(weights, int(count), mean, sd, rng)
+    drawn = _weights(weights, _whole(count), mean, sd, rng)
     exact = efficient_frontier(problem, theta).at(drawn)
     return Investors(_observe(exact, noise, noise_level, rng), drawn)
+
+
+def _whole(count: int) -> int:
+    try:
+        number = index(count)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise InvalidInput(f"The number of investors is {count!r}; give a whole number from 1 up.")
+    return number
 
 
 def _weights(

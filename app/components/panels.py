@@ -8,7 +8,10 @@ import streamlit as st
 from imop_app.services import Learning, Picture
 from imop_engine.report import charts
 
-PERCENT = st.column_config.NumberColumn
+NUMBER = st.column_config.NumberColumn
+DIGITS = "%.4f"
+# The table and its buttons stand beside a chart; together they are as tall.
+TABLE_HEIGHT = charts.HEIGHT - 90
 
 
 def key_figures(run: Learning, picture: Picture) -> None:
@@ -78,20 +81,25 @@ def results(picture: Picture) -> None:
 
 def returns_table(picture: Picture) -> None:
     """The estimated returns, to read and to take away."""
-    if picture.result is None:
+    if picture.returns is None:
         return
     with st.container(border=True):
-        st.markdown("**Expected returns (% per year)**")
+        st.markdown("**Table of returns** (per year; 0.01 is one percent)")
         st.dataframe(
-            picture.result.returns,
+            picture.returns,
             hide_index=True,
-            height=290,
+            height=TABLE_HEIGHT,
+            row_height=32,
             column_config={
                 "asset": st.column_config.TextColumn("Asset"),
-                "true": PERCENT("True", format="percent"),
-                "estimate": PERCENT("Estimated", format="percent"),
-                "error": PERCENT(
-                    "Error", format="percent", help="Estimated minus true, in percentage points."
+                "estimate": NUMBER("Estimated", format=DIGITS),
+                "true": NUMBER("True", format=DIGITS),
+                "error": NUMBER("Error", format=DIGITS, help="Estimated minus true."),
+                "held_by": NUMBER(
+                    "Held by",
+                    format="percent",
+                    help="Share of investors who hold it. What hardly anyone holds leaves no "
+                    "trace in the portfolios: its return is then only known to be low enough.",
                 ),
             },
             alt="Table of estimated and true expected returns by asset",

@@ -32,8 +32,8 @@ NOISES: dict[Noise, str] = {
     "none": "Exact",
 }
 STARTS: dict[Start, str] = {
+    "anchors": "Average of the known returns",
     "zero": "Zero (as in the paper)",
-    "anchors": "Average of the two known returns",
 }
 ROUND_STEPS = (0.01, 0.005, 0.001, 0.0001)
 
@@ -88,22 +88,19 @@ def _investors(chosen: InvestorSettings) -> InvestorSettings:
     )
     mean, sd = chosen.mean, chosen.sd
     if family != "uniform":
-        left, right = st.columns(2, wrap=False)
-        mean = left.number_input(
-            "Mean",
+        mean = st.slider(
+            "Mean weight",
             min_value=0.05,
             max_value=0.95,
             step=0.05,
-            format="%.2f",
             key=_remember("mean", chosen.mean),
             help="The typical weight: higher means more appetite for risk.",
         )
-        sd = right.number_input(
-            "Spread",
-            min_value=0.01,
-            max_value=0.5,
+        sd = st.slider(
+            "Spread of the weights",
+            min_value=0.05,
+            max_value=0.40,
             step=0.05,
-            format="%.2f",
             key=_remember("sd", chosen.sd),
             help="Standard deviation of the weights: how much the investors differ.",
         )
@@ -163,7 +160,8 @@ def _learn(market: str, chosen: LearnSettings) -> LearnSettings:
             list(STARTS),
             format_func=STARTS.__getitem__,
             key=_remember("start", chosen.start),
-            help="Where learning begins, before the first portfolio is seen.",
+            help="Where learning begins. From zero, an asset may seem so poor that nobody who holds "
+            "it is understood, and it stays at zero.",
         )
         rate = st.number_input(
             "Learning rate",
@@ -189,4 +187,8 @@ def _anchors(market: str) -> tuple[str, ...]:
     st.caption(
         "Portfolios tell returns only up to a shift and a scale; two known returns fix both."
     )
+    if len(anchors) < 2:
+        st.caption(
+            ":orange[With fewer than two, only the aligned error says how good the estimate is.]"
+        )
     return tuple(anchors)

@@ -52,7 +52,8 @@ def _buttons(state: AppState) -> None:
     if stopped:
         _button(state, "Continue", "resume", icon=":material/play_arrow:", main=True)
     label = "Learn" if run is None else "Start over" if stopped else "Learn again"
-    _button(state, label, "start", icon=":material/school:", main=not stopped)
+    due = run is None or run.settings != state.settings
+    _button(state, label, "start", icon=":material/school:", main=due)
 
 
 def _button(state: AppState, label: str, request: Request, *, icon: str, main: bool) -> None:

@@ -16,13 +16,13 @@ import pandas as pd
 BLUE: Final = "#0072B2"
 VERMILLION: Final = "#D55E00"
 GREEN: Final = "#009E73"
-GREY: Final = "#8A8A8A"
+GREY: Final = "#76808A"
 
 TRUE: Final = "true"
 ESTIMATED: Final = "estimated"
 COLOURS: Final = {TRUE: VERMILLION, ESTIMATED: BLUE}
 
-HEIGHT: Final = 340
+HEIGHT: Final = 380
 
 
 def frontier_chart(
@@ -36,7 +36,7 @@ def frontier_chart(
     if investors is not None:
         layers.append(
             alt.Chart(investors)
-            .mark_circle(size=14, opacity=0.35, color=GREY)
+            .mark_circle(size=70, opacity=0.15, color=GREY)
             .encode(
                 x=_risk_axis(period),
                 y=_return_axis(period),
@@ -68,9 +68,9 @@ def frontier_chart(
                 tooltip=tooltip,
             )
         )
-    subtitle = "Each curve: the best return at each level of risk."
+    subtitle = "The best return at each level of risk"
     if investors is not None:
-        subtitle += " Grey: observed portfolios, valued at the true returns."
+        subtitle += "; dots: observed portfolios at true returns"
     return _titled(layers, f"Efficient frontier (% {period})", subtitle)
 
 
@@ -102,7 +102,7 @@ def weight_chart(bins: pd.DataFrame) -> alt.LayerChart:
     return _titled(
         layers,
         "Investors by weight on return (% of investors)",
-        "A weight near 0 looks for little risk, near 1 for much return.",
+        "A weight near 0 looks for little risk, near 1 for much return",
     )
 
 
@@ -113,7 +113,7 @@ def returns_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.Lay
     """
     known = "true" in returns.columns
     order = returns["asset"].tolist()
-    y = alt.Y("asset:N", title=None, sort=order)
+    y = alt.Y("asset:N", title=None, sort=order).axis(labelOverlap=False)
     tooltip = [
         alt.Tooltip("asset:N", title="asset"),
         alt.Tooltip("estimate:Q", title="estimated", format=".2%"),
@@ -154,7 +154,7 @@ def returns_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.Lay
     return _titled(
         layers,
         f"Expected returns by asset (% {period})",
-        "The grey bar between the two marks is the error." if known else "Estimated from holdings.",
+        "The grey bar between the two marks is the error" if known else "Estimated from holdings",
     )
 
 
@@ -163,16 +163,17 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
 
     `trail` has round, measure ("raw" or "aligned") and error.
     """
-    colour = alt.Color("measure:N", title="error").scale(
-        domain=["raw", "aligned"], range=[BLUE, GREEN]
+    measures = ["raw", "aligned"]
+    colour = (
+        alt.Color("measure:N", title=None)
+        .scale(domain=measures, range=[BLUE, GREEN])
+        .legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, padding=0, offset=4)
     )
-    dash = alt.StrokeDash("measure:N", title="error").scale(
-        domain=["raw", "aligned"], range=[[1, 0], [5, 3]]
-    )
-    # A logarithm has no zero; an exact hit is drawn at the smallest error worth telling apart.
+    dash = alt.StrokeDash("measure:N", legend=None).scale(domain=measures, range=[[1, 0], [5, 3]])
+    # A logarithm has no zero, so an exact hit is left out.
     base = alt.Chart(trail[trail["error"] > 0]).encode(
         x=alt.X("round:Q", title="investors seen").axis(format=",d"),
-        y=alt.Y("error:Q", title="distance from the true returns (log scale)")
+        y=alt.Y("error:Q", title="distance from the truth (log scale)")
         .scale(type="log")
         .axis(format="~g"),
         color=colour,
@@ -184,8 +185,8 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
     )
     return _titled(
         [base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=24)],
-        "Error of the estimate (Euclidean distance, in units of return)",
-        "Raw: as estimated. Aligned: after the best shift and scale.",
+        "Error of the estimate (distance in return per year)",
+        "Raw: as estimated; aligned: after the best shift and scale",
     )
 
 
@@ -207,8 +208,8 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
     )
     return _titled(
         [base.mark_line(strokeWidth=2, color=BLUE), base.mark_circle(size=24, color=BLUE)],
-        "Surprise per investor (squared distance, shares of wealth)",
-        "Distance between a new portfolio and the frontier learned so far.",
+        "Surprise per investor (squared distance in shares of wealth)",
+        "How far a new portfolio is from the frontier learned so far",
     )
 
 
@@ -230,10 +231,18 @@ def _series_colour(present: pd.Series[str]) -> alt.Color:
     return (
         alt.Color("series:N", title=None)
         .scale(domain=shown, range=[COLOURS[name] for name in shown])
-        .legend(orient="top", symbolStrokeWidth=3)
+        .legend(orient="top", symbolStrokeWidth=3, padding=0, offset=4)
     )
 
 
 def _titled(layers: list[alt.Chart], title: str, subtitle: str) -> alt.LayerChart:
-    text = alt.TitleParams(title, subtitle=subtitle, anchor="start", subtitlePadding=4)
+    text = alt.TitleParams(
+        title,
+        subtitle=subtitle,
+        anchor="start",
+        offset=8,
+        subtitlePadding=4,
+        subtitleFontSize=12,
+        subtitleColor=GREY,
+    )
     return alt.LayerChart(layer=layers).properties(title=text, height=HEIGHT, width="container")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from imop_engine.frontier import efficient_frontier
+from imop_engine.frontier import efficient_frontier, risk_of
 from imop_engine.problem import Problem
 
 FloatArray = NDArray[np.float64]
@@ -21,34 +21,43 @@ CURVE_POINTS: Final = 160
 CLOUD_POINTS: Final = 1500
 LOSS_POINTS: Final = 120
 BIN_WIDTH: Final = 0.05
+# Less than half a percent of wealth may be rounding or an error of observation, not a choice.
+HELD_FROM: Final = 0.005
 
 
 def curve(problem: Problem, theta: ArrayLike, series: str) -> pd.DataFrame:
     """One frontier as a table series, weight, risk, return, from least risk to most return."""
-    frontier = efficient_frontier(problem, theta)
-    weights = np.unique(np.concatenate([frontier.weights, np.linspace(0.0, 1.0, CURVE_POINTS)]))
-    portfolios = frontier.at(weights)
-    risk, earned = risk_and_return(problem, theta, portfolios)
-    table = pd.DataFrame({"series": series, "weight": weights, "risk": risk, "return": earned})
-    # A wide range of weights ends at the same corner portfolio; one point there is enough.
-    return table[~table.duplicated(["risk", "return"])].reset_index(drop=True)
+    weights, portfolios = efficient_frontier(problem, theta).sample(CURVE_POINTS)
+    return pd.DataFrame(
+        {
+            "series": series,
+            "weight": weights,
+            "risk": risk_of(problem, portfolios),
+            "return": portfolios @ problem.check_theta(theta),
+        }
+    )
 
 
 def cloud(problem: Problem, theta: ArrayLike, portfolios: ArrayLike) -> pd.DataFrame:
     """The investors on the risk-return plane (investor, risk, return), evenly thinned when many."""
     held = np.asarray(portfolios, dtype=np.float64)
     shown = np.unique(np.linspace(0, len(held) - 1, min(len(held), CLOUD_POINTS)).astype(int))
-    risk, earned = risk_and_return(problem, theta, held[shown])
-    return pd.DataFrame({"investor": shown + 1, "risk": risk, "return": earned})
+    return pd.DataFrame(
+        {
+            "investor": shown + 1,
+            "risk": risk_of(problem, held[shown]),
+            "return": held[shown] @ problem.check_theta(theta),
+        }
+    )
 
 
-def risk_and_return(
-    problem: Problem, theta: ArrayLike, portfolios: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    """Standard deviation and expected return of each portfolio (one per row)."""
-    held = np.asarray(portfolios, dtype=np.float64)
-    variance = np.einsum("ij,jk,ik->i", held, problem.covariance, held)
-    return np.sqrt(np.maximum(variance, 0.0)), held @ np.asarray(theta, dtype=np.float64)
+def with_holders(returns: pd.DataFrame, portfolios: ArrayLike) -> pd.DataFrame:
+    """The table of returns with a column held_by: the share of investors who hold each asset.
+
+    What nobody holds leaves no trace in the portfolios: its estimate is then at best a bound.
+    """
+    held = np.asarray(portfolios, dtype=np.float64) >= HELD_FROM
+    return returns.assign(held_by=held.mean(axis=0))
 
 
 def weight_edges(grid: int | None) -> FloatArray:
