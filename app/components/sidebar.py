@@ -160,8 +160,8 @@ def _learn(market: str, chosen: LearnSettings) -> LearnSettings:
             list(STARTS),
             format_func=STARTS.__getitem__,
             key=_remember("start", chosen.start),
-            help="Where learning begins. From zero, an asset may seem so poor that nobody who holds "
-            "it is understood, and it stays at zero.",
+            help="Where learning begins. From zero an asset can look so poor that its holders are "
+            "never understood, and its estimate stays there.",
         )
         rate = st.number_input(
             "Learning rate",
