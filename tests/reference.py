@@ -211,16 +211,21 @@ def _strictly_convex(
     """Argmin of ½t'Pt + q't, G t >= h, P positive definite; None where infeasible."""
     if len(h) == 0:
         return -np.linalg.solve(P, q)
-    t, _, flag, _ = daqp.solve(
-        np.ascontiguousarray(P),
-        np.ascontiguousarray(q),
-        np.ascontiguousarray(G),
-        np.full(len(h), 1e30),
-        np.ascontiguousarray(h),
-        np.zeros(len(h), dtype=np.int32),
-        primal_tol=1e-11,
-        eps_prox=0.0,
-    )
+    size = np.max(np.abs(P))  # the solver's tolerances are meant for a matrix of size 1
+    flag = -1
+    for tolerance in (1e-11, FEASIBLE):  # a set that is one point may look empty to the first
+        t, _, flag, _ = daqp.solve(
+            np.ascontiguousarray(P / size),
+            np.ascontiguousarray(q / size),
+            np.ascontiguousarray(G),
+            np.full(len(h), 1e30),
+            np.ascontiguousarray(h),
+            np.zeros(len(h), dtype=np.int32),
+            primal_tol=tolerance,
+            eps_prox=0.0,
+        )
+        if flag != -1:
+            break
     if flag == -1:
         return None
     if flag < 1:

@@ -136,8 +136,8 @@ def test_two_anchors_leave_nothing_to_learn_of_two_assets():
 def test_the_box_of_theta_binds(low, high):
     theta, y = np.array([0.15, 0.1, 0.1]), np.array([0.0, 1.0, 0.0])
     problem = imop.portfolio_problem(Q3, bounds=(low, high))
-    weighted = reference.portfolio(Q3, 0.9, low=low, high=high)
-    update = imop.implicit_update(problem, theta, y, 0.9, 50.0)
+    weighted = reference.portfolio(Q3, 0.3, low=low, high=high)
+    update = imop.implicit_update(problem, theta, y, 0.3, 50.0)
     assert_certificate(update)
     assert_least(update, reference.update_enumerated(weighted, theta, y, 50.0).objective)
     on_edge = np.isclose(update.theta, weighted.low) | np.isclose(update.theta, weighted.high)
