@@ -18,9 +18,9 @@ import numpy as np
 from numba import njit
 
 # -- tolerances ---------------------------------------------------------------------------------
-FEASIBLE = 1e-9  # a row may miss its bound by this much of its own scale
+FEASIBLE = 1e-11  # a row may miss its bound by this much of its own scale
 DEPENDENT = 1e-10  # relative size of a pivot below which a row depends on the working set
-SATISFIED = 1e-8  # a complementarity pair holds when its smaller side is below this, scaled
+SATISFIED = 1e-10  # a complementarity pair holds when its smaller side is below this, scaled
 PRUNE = 1e-8  # a node is closed when its bound is within this share of the incumbent
 MULTIPLIER_RIDGE = 1e-7  # curvature given to multipliers, relative to the rows they stand in
 EVENT = 1e-11  # two events of a trace closer than this, in lam or in any holding, are one
@@ -66,6 +66,37 @@ def inverse_drop(inv, k, p):
 
 # -- projection on a polyhedron, in the space of its rows ----------------------------------------
 @njit(cache=True)
+def border(G, q, W, nw, inv, j, column):
+    """Solve for row j against the working set: column = inv @ g and the pivot g_jj - g'column.
+
+    Returns (pivot, own). While the only free column touches no row of the working set its entry of
+    the inverse is huge, and row j, the first to touch it, would lose its own part of the pivot to
+    rounding: `own` has that part, `attach` uses it. Otherwise own is nan.
+    """
+    for a in range(nw):
+        t = 0.0
+        for b in range(nw):
+            t += inv[a, b] * G[j, W[b]]
+        column[a] = t
+    pivot = G[j, j]
+    loose = q == 1 and inv[0, 0] * G[W[0], W[0]] > 0.5
+    for a in range(1 if loose else 0, nw):
+        pivot -= column[a] * G[j, W[a]]
+    if loose and G[j, W[0]] != 0.0:
+        return pivot - column[0] * G[j, W[0]], pivot
+    return pivot, np.nan
+
+
+@njit(cache=True)
+def attach(inv, nw, column, pivot, own):
+    """`inverse_add`, with the free column's own entry computed without cancellation."""
+    loose = inv[0, 0]
+    inverse_add(inv, nw, column, pivot)
+    if not np.isnan(own):
+        inv[0, 0] = loose * own / pivot
+
+
+@njit(cache=True)
 def scale_of(G, j):
     """Size of a pivot for row j: its own curvature, or 1 where it only holds a free column."""
     return G[j, j] if G[j, j] > 0.0 else 1.0
@@ -99,16 +130,10 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
             continue
         if (s > 0 and lo[j] == -np.inf) or (s < 0 and hi[j] == np.inf) or s == 0:
             continue
-        pivot = G[j, j]
-        for a in range(nw):
-            t = 0.0
-            for b in range(nw):
-                t += inv[a, b] * G[j, W[b]]
-            column[a] = t
-            pivot -= t * G[j, W[a]]
+        pivot, own = border(G, q, W, nw, inv, j, column)
         if pivot <= DEPENDENT * scale_of(G, j):
             continue
-        inverse_add(inv, nw, column, pivot)
+        attach(inv, nw, column, pivot, own)
         W[nw] = j
         side[j] = s
         nw += 1
@@ -147,7 +172,7 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
 
 
 @njit(cache=True)
-def project(G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots):
+def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots):
     """Move z as little as possible so that every row lies in [lo, hi].
 
     The problem min 1/2 ||z - z0||_H^2 s.t. lo <= Rz <= hi needs only G = R H^-1 R' and v0 = R z0:
@@ -184,14 +209,7 @@ def project(G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pi
             pivots += 1
             if pivots > max_pivots:
                 return PIVOT_LIMIT, nw, value, pivots
-            pivot = G[j, j]
-            for a in range(nw):
-                t = 0.0
-                for b in range(nw):
-                    t += inv[a, b] * G[j, W[b]]
-                column[a] = t
-            for a in range(nw):
-                pivot -= column[a] * G[j, W[a]]
+            pivot, own = border(G, q, W, nw, inv, j, column)
             miss = (lo[j] - v[j]) if sign > 0 else (v[j] - hi[j])
             step = np.inf
             if pivot > DEPENDENT * scale_of(G, j):
@@ -225,7 +243,7 @@ def project(G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pi
                     v[p] -= c * G[i, p]
             value += step * miss - 0.5 * step * step * pivot
             if blocking < 0:
-                inverse_add(inv, nw, column, pivot)
+                attach(inv, nw, column, pivot, own)
                 W[nw] = j
                 nw += 1
                 side[j] = sign
@@ -319,15 +337,9 @@ def recentre(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
 
 
 @njit(cache=True)
-def first_step(G, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
+def first_step(G, q, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
     """How much the value grows, at least, when row j must move by `miss`: one dual step."""
-    pivot = G[j, j]
-    for a in range(nw):
-        t = 0.0
-        for b in range(nw):
-            t += inv[a, b] * G[j, W[b]]
-        column[a] = t
-        pivot -= t * G[j, W[a]]
+    pivot, _ = border(G, q, W, nw, inv, j, column)
     if pivot <= DEPENDENT * scale_of(G, j):
         pivot = 0.0
         step = np.inf
@@ -391,7 +403,7 @@ def tree(
         side[W0[a]] = side0[W0[a]]
     nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
     status, nw, value, _ = project(
-        G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
+        G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
         best_value * (1.0 - PRUNE), max_pivots,
     )  # fmt: skip
     nodes = 1
@@ -433,8 +445,8 @@ def tree(
                     at_bound = UPPER
                     other = FREE if known == FREE_OR_UPPER else LOWER_OR_FREE
                     miss_x = base_hi[x] - v[x]
-                grow_x = first_step(G, lo, hi, W, nw, side, inv, mu, column, x, sign, miss_x)
-                grow_s = first_step(G, lo, hi, W, nw, side, inv, mu, column, s, sign, abs(v[s]))
+                grow_x = first_step(G, q, lo, hi, W, nw, side, inv, mu, column, x, sign, miss_x)
+                grow_s = first_step(G, q, lo, hi, W, nw, side, inv, mu, column, s, sign, abs(v[s]))
                 later = value + max(grow_x, grow_s)
                 if later >= best_value * (1.0 - PRUNE):
                     closed = min(closed, later)
@@ -452,6 +464,8 @@ def tree(
                     case[branch] = at_bound if grow_x <= grow_s else other
                     set_case(case, branch, pair_x, pair_s, base_lo, base_hi, lo, hi)
                     live = True
+                    if side[x] != 0:  # x sat on its other bound, which has just been moved
+                        nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
                 else:  # the other child waits too: first an incumbent from the current region
                     open_case[count] = case
                     open_case[count, branch] = at_bound if grow_x <= grow_s else other
@@ -493,7 +507,7 @@ def tree(
             nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
         nodes += 1
         status, nw, value, _ = project(
-            G, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
+            G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
             best_value * (1.0 - PRUNE), max_pivots,
         )  # fmt: skip
     return best_value, min(closed, best_value), nodes, nw0, improved
@@ -559,8 +573,9 @@ def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
     """Follow x(lam) = argmin 1/2 x'Qx + (c0 - lam r)'x, 1'x = 1, 0 <= x <= u, from lam = 0 upwards.
 
     x0 and state0 (LOWER, FREE or UPPER per asset, at least one FREE) are the solution at lam = 0:
-    for a frontier c0 = 0, so it is the portfolio of least variance. Row k of the output says: from lams[k] on, x = xs[k] + (lam - lams[k]) ds[k], the
-    assets are in states[k], and the budget's multiplier is nus[k] at lams[k].
+    for a frontier c0 = 0, so it is the portfolio of least variance. Row k of the output says:
+    from lams[k] on, x = xs[k] + (lam - lams[k]) ds[k], the assets are in states[k], and the
+    budget's multiplier is nus[k] at lams[k].
 
     Rule for events that happen at once: one asset changes at a time, the one with the least
     number, without moving, until the direction is consistent (Murty's least-index rule, finite

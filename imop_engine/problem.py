@@ -213,7 +213,7 @@ class PortfolioArrays:
 def project_rows(
     gram: Matrix, start: Vector, lower: Vector, upper: Vector, scale: Vector | None = None
 ) -> Vector | None:
-    """Rows within their bounds nearest to `start` in the metric of `gram`; None if there are none."""
+    """Rows within their bounds nearest to `start` in the metric of `gram`; None: there are none."""
     m = start.size
     if scale is None:
         scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
@@ -226,7 +226,7 @@ def project_rows(
     side = np.zeros(m, np.int64)
     rows = start.copy()
     status, *_ = kernels.project(
-        np.ascontiguousarray(gram), scale, start, lower, upper, working, 0, side,
+        np.ascontiguousarray(gram), 0, scale, start, lower, upper, working, 0, side,
         np.empty((m, m)), np.zeros(m), rows, 0.0, np.inf, 100 * (m + 1),
     )  # fmt: skip
     return rows if status == kernels.OPTIMAL else None

@@ -100,4 +100,4 @@ def is_certified(objective: float, bound: float) -> bool:
 
 def is_rate(rate: object) -> bool:
     """Whether this can be a learning rate: a finite positive number."""
-    return isinstance(rate, (int, float, np.number)) and bool(np.isfinite(rate)) and rate > 0
+    return isinstance(rate, (int, float, np.number)) and bool(np.isfinite(rate) and rate > 0)
