@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from imop_engine import errors
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
     from imop_engine.learner import Assignment, OnlineLearner
-    from imop_engine.problem import Problem, portfolio_problem
+    from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
     from imop_engine.update import Update, implicit_update
 
 _HOME = {
     "errors": ("errors",),
-    "problem": ("Problem", "portfolio_problem"),
+    "problem": ("Problem", "affine_problem", "portfolio_problem", "quadratic_problem"),
     "frontier": ("Frontier", "Projection", "efficient_frontier", "solve"),
     "update": ("Update", "implicit_update"),
     "learner": ("Assignment", "OnlineLearner"),
@@ -36,11 +36,13 @@ __all__ = [
     "Projection",
     "Result",
     "Update",
+    "affine_problem",
     "aligned_error",
     "efficient_frontier",
     "errors",
     "implicit_update",
     "portfolio_problem",
+    "quadratic_problem",
     "risk_aversion",
     "solve",
     "summarize",

@@ -15,26 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
-from imop_engine.errors import ImopError, InvalidInput
-from imop_engine.problem import Matrix, Problem, Vector
-
-EDGE = 1e-3  # weights keep this far from 0 and 1 where an objective is only linear (paper: W+)
-
-
-def lam_of(weight: ArrayLike) -> Vector:
-    """lam = w / (2 (1 - w)), the price of risk that goes with weight w; inf at w = 1."""
-    w = np.asarray(weight, dtype=float)
-    with np.errstate(divide="ignore"):
-        result: Vector = np.where(w < 1.0, w / (2.0 * np.where(w < 1.0, 1.0 - w, 1.0)), np.inf)
-    return result
-
-
-def weight_of(lam: ArrayLike) -> Vector:
-    """The inverse of `lam_of`."""
-    value = np.asarray(lam, dtype=float)
-    finite = np.where(np.isfinite(value), value, 0.0)
-    result: Vector = np.where(np.isfinite(value), 2.0 * finite / (1.0 + 2.0 * finite), 1.0)
-    return result
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.conditions import Forward, forward_bounds
+from imop_engine.errors import ImopError, Infeasible, InvalidInput
+from imop_engine.problem import Problem
+from imop_engine.weights import check_weight, lam_of, weight_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,22 +141,6 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
     )  # fmt: skip
 
 
-def check_weight(problem: Problem, weight: ArrayLike) -> Vector:
-    """A weight as a vector on the simplex; for two objectives one number means (w, 1 - w)."""
-    w = np.atleast_1d(np.asarray(weight, dtype=float))
-    if problem.p == 2 and w.shape == (1,):
-        w = np.array([w[0], 1.0 - w[0]])
-    if w.shape != (problem.p,) or not np.all(np.isfinite(w)):
-        raise InvalidInput(f"a weight needs {problem.p} numbers, one an objective; got {weight!r}.")
-    if np.any(w < -1e-12) or abs(w.sum() - 1.0) > 1e-9:
-        raise InvalidInput(
-            f"weights must not be negative and must add up to one (one number lies in 0 to 1); "
-            f"got {weight!r}."
-        )
-    result: Vector = np.clip(w, 0.0, 1.0)
-    return result
-
-
 def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:
     """The decision of someone who believes theta and weighs the objectives by `weight`.
 
@@ -180,29 +149,26 @@ def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:
     array([0.6923, 0.3077])
     """
     w = check_weight(problem, weight)
-    return efficient_frontier(problem, theta).at(w[0])
-
-
-def weight_grid(problem: Problem, weights: Any) -> Vector:
-    """The weights w_k of the paper, ascending: K even ones, or those given.
-
-    The ends of an even grid move inside by 1e-3 where an objective is only linear, as for
-    portfolios: there only positive weights are sure to give efficient decisions.
-    """
-    if isinstance(weights, (int, np.integer)) and not isinstance(weights, bool):
-        if weights < 2:
-            raise InvalidInput(f"a grid needs at least 2 weights; got {weights}.")
-        grid = np.linspace(0.0, 1.0, int(weights))
-    else:
-        try:
-            grid = np.array(weights, dtype=float)
-        except (TypeError, ValueError):
-            raise InvalidInput(
-                f"weights must be a number K, a list of weights or 'exact'; got {weights!r}."
-            ) from None
-        if grid.ndim != 1 or grid.size < 1 or not np.all((grid >= 0) & (grid <= 1)):
-            raise InvalidInput("weights must be a list of numbers between 0 and 1.")
-        grid = np.unique(grid)
     if problem.kind == "portfolio":
-        grid = np.clip(grid, EDGE, 1.0 - EDGE)
-    return np.unique(grid)
+        return efficient_frontier(problem, theta).at(w[0])
+    return decisions(problem, problem.check_theta(theta), w[None])[0]
+
+
+def decisions(problem: Problem, theta: Vector, weights: Matrix) -> Matrix:
+    """S(w_k, theta) for weights on the simplex, one a row."""
+    forwards = [Forward.of(problem, w) for w in weights]
+    lower, upper = forward_bounds(problem, theta)
+    X = np.empty((len(weights), problem.n))
+    failed = kernels.forward_all(
+        np.stack([f.gram for f in forwards]), np.stack([f.solve_cost for f in forwards]),
+        np.stack([f.c0 for f in forwards]), np.stack([f.C for f in forwards]), lower, upper,
+        theta, X, np.empty((len(weights), lower.size)),
+        np.empty((len(weights), lower.size), np.int64),
+    )  # fmt: skip
+    if failed >= 0:
+        raise Infeasible(
+            "no decision satisfies the constraints for these parameters; the right-hand side "
+            f"is {problem.right_hand_side(theta).round(6).tolist()}."
+        )
+    result: Matrix = np.clip(X, problem.lower, problem.upper)
+    return result

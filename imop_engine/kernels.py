@@ -1019,3 +1019,245 @@ def portfolio_run(
         if found:
             theta[:] = theta_new
     return Y.shape[0]
+
+
+# -- the general problem: forward solves and updates for a grid of weights -----------------------
+@njit(cache=True)
+def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
+    """S(w_k, theta) for every weight, each started from its neighbour's working set.
+
+    Returns the number of the first weight that has no decision, or -1.
+    """
+    K = grams.shape[0]
+    m = lo.size
+    n = X.shape[1]
+    W = np.empty(m, np.int64)
+    side = np.zeros(m, np.int64)
+    inv = np.empty((m, m))
+    mu = np.zeros(m)
+    v = np.empty(m)
+    v0 = np.empty(m)
+    scale = np.empty(m)
+    nw = 0
+    for k in range(K):
+        G = grams[k]
+        for i in range(m):
+            scale[i] = np.sqrt(G[i, i])
+            v0[i] = 0.0
+        for j in range(n):
+            c = c0[k, j]
+            for a in range(theta.size):
+                c += C[k, j, a] * theta[a]
+            for i in range(m):
+                v0[i] += solve_cost[k, i, j] * c
+        nw, value = restart(G, 0, v0, lo, hi, W, nw, side, inv, mu, v)
+        status, nw, value, _ = project(
+            G, 0, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, np.inf, 50 * (m + 1)
+        )
+        if status != OPTIMAL:
+            return k
+        for j in range(n):
+            X[k, j] = v[j]
+        for i in range(m):
+            multipliers[k, i] = mu[i]
+            sides[k, i] = side[i]
+    return -1
+
+
+@njit(cache=True)
+def regions(sides, n, m, pair_case, out):
+    """The case of each pair at a forward solution, from the sides of its rows."""
+    for i in range(n + m):
+        if pair_case[i] == FREE:
+            out[i] = FREE
+        elif sides[i] > 0:
+            out[i] = LOWER
+        elif sides[i] < 0:
+            out[i] = UPPER
+        else:
+            out[i] = FREE
+
+
+@njit(cache=True)
+def general_update(
+    gram_x, gram_theta, on_x, on_theta, constant, on_free, base_lo, base_hi, pair_x, pair_s, case,
+    plane, point, t_projector, t_offset, theta, y, eta, free0, region, best_value, node_limit,
+    theta_new, x_new,
+):  # fmt: skip
+    """The implicit update of any problem of the class, from its `Conditions` at one weight.
+
+    free0 has the multipliers (u, v) at theta, the centre of the ridge. Same answer as
+    `portfolio_update`, without its shortcuts: (value, bound, nodes, improved).
+    """
+    rows = constant.size
+    q = on_free.shape[1]
+    n = y.size
+    size = theta.size
+    m = rows + q
+    G = np.zeros((m, m))
+    scale = np.zeros(m)
+    v0 = np.zeros(m)
+    lo = np.zeros(m)
+    hi = np.zeros(m)
+    hx = 0.5 / eta
+    y0 = point.copy()
+    off = 0.0
+    for i in range(n):
+        for j in range(n):
+            y0[i] += plane[i, j] * y[j]
+    for i in range(n):
+        off += eta * (y0[i] - y[i]) ** 2
+    for i in range(rows):
+        for j in range(rows):
+            G[i, j] = hx * gram_x[i, j] + gram_theta[i, j]
+        t = constant[i]
+        for j in range(n):
+            t += on_x[i, j] * y0[j]
+        for j in range(size):
+            t += on_theta[i, j] * theta[j]
+        for j in range(q):
+            t += on_free[i, j] * free0[j]
+            G[i, rows + j] = on_free[i, j]
+            G[rows + j, i] = on_free[i, j]
+        v0[i] = t
+        lo[i] = base_lo[i]
+        hi[i] = base_hi[i]
+        scale[i] = np.sqrt(max(0.0, G[i, i]))
+        if scale[i] <= 1e-13:
+            scale[i] = 0.0
+            G[i, :rows] = 0.0
+            G[:rows, i] = 0.0
+            for j in range(q):
+                if on_free[i, j] != 0.0:
+                    scale[i] = 1.0
+    for j in range(q):
+        stiff = 0.0
+        touched = 0.0
+        for i in range(n, 2 * n):
+            if on_free[i, j] != 0.0:
+                stiff += G[i, i]
+                touched += on_free[i, j] ** 2
+        G[rows + j, rows + j] = -MULTIPLIER_RIDGE * (touched / stiff if stiff > 0.0 else 1.0)
+    W = np.empty(m, np.int64)
+    side = np.zeros(m, np.int64)
+    best_v = np.empty(m)
+    value, bound, nodes, _, improved = tree(
+        G, scale, v0, lo, hi, pair_x, pair_s, case, region, q,
+        best_value - off, node_limit, W, side, 0, best_v,
+    )  # fmt: skip
+    if improved:
+        first = rows - size
+        for i in range(n):
+            x_new[i] = best_v[i]
+        for i in range(size):
+            t = t_offset[i]
+            for j in range(size):
+                t += t_projector[i, j] * best_v[first + j]
+            theta_new[i] = min(max(t, base_lo[first + i]), base_hi[first + i])
+    return value + off, bound + off, nodes, improved
+
+
+@njit(cache=True)
+def general_run(
+    gram_forward, solve_cost, c0, C, gram_x, gram_theta, on_x, on_theta, constant, on_free,
+    base_lo, base_hi, pair_x, pair_s, case, plane, point, t_projector, t_offset,
+    f_lo, f_hi, rhs0, rhs, theta, Y, etas, middle, full, node_limit,
+    losses, k_out, nodes_out, gap_out, objective_out,
+):  # fmt: skip
+    """Algorithms 1 (full) and 2 over the decisions in Y; theta is changed in place.
+
+    middle[k] says how far weight k is from the even one: ties in k* go to the least.
+    Returns the number of rounds done: fewer than there are if some weight has no decision.
+    """
+    K = gram_forward.shape[0]
+    n = Y.shape[1]
+    m = rhs0.size
+    X = np.empty((K, n))
+    multipliers = np.empty((K, f_lo.size))
+    sides = np.empty((K, f_lo.size), np.int64)
+    region = np.empty(n + m, np.int8)
+    theta_new = np.empty(theta.size)
+    x_new = np.empty(n)
+    for t in range(Y.shape[0]):
+        y = Y[t]
+        for i in range(m):
+            b = rhs0[i]
+            for j in range(theta.size):
+                b += rhs[i, j] * theta[j]
+            f_lo[n + i] = b
+        if (
+            forward_all(gram_forward, solve_cost, c0, C, f_lo, f_hi, theta, X, multipliers, sides)
+            >= 0
+        ):
+            return t
+        best_k = nearest_row(X, y, middle)
+        loss = 0.0
+        for i in range(n):
+            loss += (y[i] - X[best_k, i]) ** 2
+        losses[t] = loss
+        k_out[t] = best_k
+        nodes_out[t] = 0
+        gap_out[t] = 0.0
+        objective_out[t] = 0.0
+        if loss <= ZERO_LOSS:
+            continue
+        best = np.inf
+        bound = np.inf
+        nodes = 0
+        found = False
+        for step in range(2 * K if full else 1):
+            # k*, k* + 1, k* - 1, k* + 2, ...: near weights first, for a good incumbent early
+            k = best_k + ((step + 1) // 2 if step % 2 == 1 else -(step // 2))
+            if k < 0 or k >= K:
+                continue
+            regions(sides[k], n, m, case, region)
+            value, bound_k, nodes_k, improved = general_update(
+                gram_x[k], gram_theta[k], on_x[k], on_theta[k], constant[k], on_free, base_lo,
+                base_hi, pair_x, pair_s, case, plane, point, t_projector, t_offset, theta, y,
+                etas[t], multipliers[k, n:], region, best, node_limit, theta_new, x_new,
+            )  # fmt: skip
+            nodes += nodes_k
+            bound = min(bound, bound_k)
+            if improved:
+                best = value
+                found = True
+                k_out[t] = k
+        nodes_out[t] = nodes
+        gap_out[t] = max(0.0, best - bound)
+        objective_out[t] = best
+        if found:
+            theta[:] = theta_new
+    return Y.shape[0]
+
+
+@njit(cache=True)
+def nearest_row(X, y, middle):
+    """The row of X nearest to y; ties go to the weight nearest the middle, then to the first."""
+    best = np.inf
+    best_k = 0
+    size = 0.0
+    for i in range(y.size):
+        size += y[i] * y[i]
+    for k in range(X.shape[0]):
+        distance = 0.0
+        for i in range(y.size):
+            distance += (y[i] - X[k, i]) ** 2
+        slack = TIE * (size + distance)
+        if distance < best - slack or (
+            distance <= best + slack and middle[k] < middle[best_k] - 1e-9
+        ):
+            best = distance
+            best_k = k
+    return best_k
+
+
+@njit(cache=True)
+def nearest_rows(X, Y, middle, k_out, distance_out):
+    """`nearest_row` for every row of Y."""
+    for t in range(Y.shape[0]):
+        k = nearest_row(X, Y[t], middle)
+        k_out[t] = k
+        total = 0.0
+        for i in range(Y.shape[1]):
+            total += (Y[t, i] - X[k, i]) ** 2
+        distance_out[t] = np.sqrt(total)

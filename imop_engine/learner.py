@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.conditions import GeneralArrays, forward_bounds
 from imop_engine.errors import ImopError, InvalidInput
-from imop_engine.frontier import EDGE, efficient_frontier, lam_of, weight_grid
-from imop_engine.problem import Problem, Vector
+from imop_engine.frontier import decisions as decide
+from imop_engine.frontier import efficient_frontier
+from imop_engine.problem import Problem
 from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT, is_rate
+from imop_engine.weights import EDGE, lam_of, simplex_rows, weight_grid
 
 ALGORITHMS = ("accelerated", "full")
 Rate = float | Callable[[int], float]
@@ -28,6 +33,21 @@ class Assignment:
 
     weights: Vector
     distances: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """What each round of a stream reports."""
+
+    losses: Vector
+    nodes: NDArray[np.int64]
+    gaps: Vector
+    objectives: Vector
+
+    @classmethod
+    def empty(cls, count: int) -> Rounds:
+        """Room for `count` rounds."""
+        return cls(np.empty(count), np.empty(count, np.int64), np.empty(count), np.empty(count))
 
 
 class OnlineLearner:
@@ -68,6 +88,11 @@ class OnlineLearner:
             raise InvalidInput(
                 "algorithm 'full' compares the weights of a grid one by one, so it needs one: "
                 "give weights=41, or use algorithm='accelerated' with weights='exact'."
+            )
+        if self.exact and problem.kind != "portfolio":
+            raise InvalidInput(
+                "weights='exact' needs the exact frontier, which portfolio problems have; "
+                "give a grid here, weights=41 for example."
             )
         if backend != "native":
             raise InvalidInput(f"there is no backend {backend!r}; use 'native'.")
@@ -114,36 +139,71 @@ class OnlineLearner:
         """Learn from more decisions, in their order. Any chunking gives the same result."""
         Y = self.problem.check_decisions(decisions)
         rates = self._rates(len(Y))
-        arrays, theta_set = self.problem.portfolio, self.problem.theta
         theta = self.theta_.copy()
-        losses, lams, gaps = np.empty(len(Y)), np.empty(len(Y)), np.empty(len(Y))
-        nodes: NDArray[np.int64] = np.empty(len(Y), np.int64)
-        objectives = np.empty(len(Y))
-        done = kernels.portfolio_run(
-            arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
-            theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper, arrays.caps,
-            arrays.least_variance, arrays.least_variance_state, theta, Y, rates,
-            np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == "full",
-            self.node_limit, self._working, self._side, self._working_size,
-            losses, lams, nodes, gaps, objectives,
-        )  # fmt: skip
+        told = Rounds.empty(len(Y))
+        if self.problem.kind == "portfolio":
+            done = self._run_portfolio(theta, Y, rates, told)
+        else:
+            done = self._run_general(theta, Y, rates, told)
         if done < len(Y):
             raise ImopError(
-                f"round {self.rounds_ + done + 1} failed: the frontier could not be traced, the "
-                "covariance is too ill-conditioned. Shrink it towards its diagonal."
+                f"round {self.rounds_ + done + 1} failed: at the beliefs learned so far some "
+                "weight has no decision that can be computed. Check that the covariance is well "
+                "conditioned and that Theta holds only parameters that allow decisions."
             )
         self.theta_ = theta
         self.rounds_ += len(Y)
-        updated = nodes > 0
+        updated = told.nodes > 0
         self.updates_ += int(updated.sum())
-        self.nodes_ += int(nodes.sum())
-        proven = gaps <= CERTIFIED_RELATIVE * objectives + CERTIFIED_ABSOLUTE
+        self.nodes_ += int(told.nodes.sum())
+        proven = told.gaps <= CERTIFIED_RELATIVE * told.objectives + CERTIFIED_ABSOLUTE
         self._certified += int((updated & proven).sum())
-        self._losses.append(losses)
+        self._losses.append(told.losses)
         return self
+
+    def _run_portfolio(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
+        arrays, theta_set = self.problem.portfolio, self.problem.theta
+        return int(
+            kernels.portfolio_run(
+                arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
+                theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper,
+                arrays.caps, arrays.least_variance, arrays.least_variance_state, theta, Y, rates,
+                np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == "full",
+                self.node_limit, self._working, self._side, self._working_size,
+                told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives,
+            )
+        )  # fmt: skip
+
+    def _run_general(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
+        problem, a = self.problem, self._general
+        c = a.conditions
+        lower, upper = forward_bounds(problem, theta)
+        return int(
+            kernels.general_run(
+                a.gram_forward, a.solve_cost, a.c0, a.C, a.gram_x, a.gram_theta, a.on_x,
+                a.on_theta, a.constant, c.on_free, c.lower, c.upper, c.pair_x, c.pair_s, c.case,
+                a.plane, a.point, problem.theta.projector, problem.theta.offset, lower, upper,
+                problem.rhs0, problem.rhs, theta, Y, rates, self._middle,
+                self.algorithm == "full", self.node_limit,
+                told.losses, np.empty(len(Y), np.int64), told.nodes, told.gaps, told.objectives,
+            )
+        )  # fmt: skip
+
+    @cached_property
+    def _general(self) -> GeneralArrays:
+        return GeneralArrays.of(self.problem, simplex_rows(self.problem, self.weights_))
+
+    @cached_property
+    def _middle(self) -> Vector:
+        """How far each weight is from the even one."""
+        rows = simplex_rows(self.problem, self.weights_)
+        result: Vector = np.abs(rows - 1.0 / self.problem.p).max(axis=1)
+        return result
 
     def assign(self, decisions: Any) -> Assignment:
         """The weight of each decision under what has been learned so far."""
+        if self.problem.kind != "portfolio":
+            return self._assign_general(decisions)
         frontier = efficient_frontier(self.problem, self.theta_)
         if self.exact:
             found = frontier.project(decisions)
@@ -155,6 +215,13 @@ class OnlineLearner:
             frontier.lams, frontier.portfolios, frontier.directions, len(frontier.lams), grid, Y,
             k, distances,
         )  # fmt: skip
+        return Assignment(self.weights_[k], distances)
+
+    def _assign_general(self, decisions: Any) -> Assignment:
+        Y = self.problem.check_decisions(decisions)
+        X = decide(self.problem, self.theta_, simplex_rows(self.problem, self.weights_))
+        k, distances = np.empty(len(Y), np.int64), np.empty(len(Y))
+        kernels.nearest_rows(X, Y, self._middle, k, distances)
         return Assignment(self.weights_[k], distances)
 
     def _rates(self, count: int) -> Vector:

@@ -10,7 +10,7 @@ with c_l and b affine in theta, and theta in a box cut by linear equalities.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -19,15 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
+from imop_engine.arguments import (
+    Anchors,
+    Matrix,
+    Vector,
+    anchor_rows,
+    broadcast,
+    labels_of,
+    psd,
+    vector,
+)
 from imop_engine.errors import Infeasible, InvalidInput
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Anchors = Mapping[Any, float] | Sequence[tuple[ArrayLike, float]]
-
-SYMMETRY = 1e-8  # a matrix may differ from its transpose by this share of its largest entry
-NOT_PSD = 1e-8  # an eigenvalue below minus this share of the largest makes a matrix indefinite
-RIDGE = 1e-9  # share of the largest eigenvalue added where a matrix has a null space
 FILL = 1e-9  # caps may miss a full budget by this much and still count as filling it exactly
 
 
@@ -152,7 +155,7 @@ class Problem:
 
     def check_theta(self, theta: ArrayLike, what: str = "theta") -> Vector:
         """theta as an array of the right length, or an error."""
-        array = _vector(theta, what)
+        array = vector(theta, what)
         if array.size != self.theta_size:
             raise InvalidInput(
                 f"{what} has {array.size} numbers, the problem has {self.theta_size} unknowns."
@@ -290,10 +293,10 @@ def portfolio_problem(
     """
     if names is None and hasattr(covariance, "columns"):
         names = [str(c) for c in covariance.columns]
-    Q = _psd(covariance, "covariance")
+    Q = psd(covariance, "covariance")
     n = Q.shape[0]
-    labels = _names(names, n)
-    caps = _broadcast(upper, n, "upper")
+    labels = labels_of(names, n)
+    caps = broadcast(upper, n, "upper")
     if np.any(caps < 0):
         i = int(np.argmin(caps))
         raise InvalidInput(f"the cap of {labels[i]} is {caps[i]:g}; caps must not be negative.")
@@ -305,7 +308,7 @@ def portfolio_problem(
         )
     if caps.sum() < 1.0:
         caps = caps / caps.sum()
-    equalities, values = _anchor_rows(anchors, labels)
+    equalities, values = anchor_rows(anchors, labels)
     theta = _parameter_set(bounds, n, equalities, values, labels)
     zeros = np.zeros((n, n))
     return Problem(
@@ -326,121 +329,149 @@ def portfolio_problem(
     )
 
 
-# -- reading arguments ---------------------------------------------------------------------------
-def _vector(value: ArrayLike, what: str) -> Vector:
+def quadratic_problem(
+    Q: Sequence[Any],
+    c: Sequence[ArrayLike],
+    A: Any = None,
+    b: Any = None,
+    learn: str = "c",
+    bounds: tuple[ArrayLike, ArrayLike] = (-10.0, 10.0),
+    *,
+    E: Any = None,
+    d: Any = None,
+    lower: ArrayLike = 0.0,
+    upper: ArrayLike = np.inf,
+    names: Sequence[str] | None = None,
+) -> Problem:
+    """A multiobjective quadratic program of which the objectives' c or the right-hand side b is
+    unknown:  min { 1/2 x'Q_l x + c_l'x },  A x >= b,  E x = d,  lower <= x <= upper.
+
+    Args:
+        Q, c: one matrix and one vector an objective, at least two of each.
+        A, b: inequalities A x >= b.
+        learn: "c" (theta is c_1, ..., c_p one after the other) or "b" (theta is b).
+        bounds: the box of theta, numbers or one entry a parameter.
+        E, d: equalities E x = d.
+        lower, upper: bounds on x; as in the paper x >= 0 unless said otherwise.
+
+    >>> problem = quadratic_problem([[[1.0]], [[1.0]]], [[-1.0], [-3.0]], learn="c")
+    >>> problem.theta_size, problem.p
+    (2, 2)
+    """
+    if learn not in ("c", "b"):
+        raise InvalidInput(f"learn must be 'c' or 'b'; got {learn!r}.")
+    costs = [vector(cl, "c") for cl in c]
+    p, n = len(costs), costs[0].size if costs else 0
+    if any(cl.size != n for cl in costs):
+        raise InvalidInput("every c must have the same length, one number a variable.")
+    rows = np.zeros((0, n)) if A is None else _table(A, n, "A")
+    right = vector(b, "b") if b is not None and np.size(b) else np.zeros(0)
+    if right.size != rows.shape[0]:
+        raise InvalidInput(f"A has {rows.shape[0]} rows but b has {right.size} numbers.")
+    if learn == "b" and not right.size:
+        raise InvalidInput("there is no b to learn: give A and b.")
+    k = p * n if learn == "c" else right.size
+    eye = np.eye(p * n).reshape(p, n, p * n)
+    return affine_problem(
+        Q,
+        linear0=np.zeros((p, n)) if learn == "c" else np.array(costs),
+        linear=eye if learn == "c" else np.zeros((p, n, k)),
+        A=rows,
+        rhs0=right if learn == "c" else np.zeros(right.size),
+        rhs=np.zeros((right.size, k)) if learn == "c" else np.eye(k),
+        bounds=bounds,
+        E=E,
+        d=d,
+        lower=lower,
+        upper=upper,
+        names=names,
+        theta_names=[f"c{f + 1}[{i + 1}]" for f in range(p) for i in range(n)]
+        if learn == "c"
+        else [f"b[{i + 1}]" for i in range(k)],
+    )
+
+
+def affine_problem(
+    Q: Sequence[Any],
+    linear0: Any,
+    linear: Any,
+    A: Any,
+    rhs0: Any,
+    rhs: Any,
+    bounds: tuple[ArrayLike, ArrayLike],
+    *,
+    E: Any = None,
+    d: Any = None,
+    lower: ArrayLike = 0.0,
+    upper: ArrayLike = np.inf,
+    equalities: Sequence[tuple[ArrayLike, float]] = (),
+    names: Sequence[str] | None = None,
+    theta_names: Sequence[str] | None = None,
+) -> Problem:
+    """The whole class: c_l(theta) = linear0[l] + linear[l] @ theta, b(theta) = rhs0 + rhs @ theta.
+
+    `linear` has shape (objectives, variables, parameters), `rhs` (rows of A, parameters);
+    `equalities` are (vector over theta, value) pairs that cut the box `bounds`.
+    """
+    if len(Q) < 2:
+        raise InvalidInput(f"Q needs one matrix an objective, at least two; got {len(Q)}.")
+    matrices = [psd(Ql, f"Q[{f}]", zero=True) for f, Ql in enumerate(Q)]
+    n, p = matrices[0].shape[0], len(matrices)
+    start, slope = np.array(linear0, dtype=float), np.array(linear, dtype=float)
+    if any(Ql.shape != (n, n) for Ql in matrices) or start.shape != (p, n):
+        raise InvalidInput(
+            f"Q has {p} matrices of size {n} and c has shape {start.shape}; "
+            "each objective needs a matrix and a vector over the same variables."
+        )
+    k = slope.shape[-1] if slope.ndim == 3 else 0
+    rows = _table(A, n, "A")
+    m = rows.shape[0]
+    right0 = np.array(rhs0, dtype=float).reshape(-1)
+    right = np.array(rhs, dtype=float).reshape(m, -1) if m else np.zeros((0, k))
+    if k == 0 or slope.shape != (p, n, k) or right0.size != m or right.shape != (m, k):
+        raise InvalidInput(
+            f"linear needs shape ({p}, {n}, parameters), rhs0 {m} numbers and rhs ({m}, "
+            f"parameters); they have {slope.shape}, {right0.size} and {right.shape}."
+        )
+    if not all(np.all(np.isfinite(part)) for part in (start, slope, rows, right0, right)):
+        raise InvalidInput("c, A and b must be finite numbers.")
+    equal = np.zeros((0, n)) if E is None else _table(E, n, "E")
+    level = np.zeros(0) if d is None else vector(d, "d")
+    if level.size != equal.shape[0]:
+        raise InvalidInput(f"E has {equal.shape[0]} rows but d has {level.size} numbers.")
+    low, high = broadcast(lower, n, "lower"), broadcast(upper, n, "upper")
+    labels = labels_of(names, n)
+    if np.any(low > high):
+        i = int(np.argmax(low - high))
+        raise Infeasible(f"lower is above upper for {labels[i]}: {low[i]:g} > {high[i]:g}.")
+    parameters = labels_of(theta_names, k)
+    cuts, values = anchor_rows(list(equalities), parameters)
+    return Problem(
+        kind="quadratic",
+        quadratic=np.stack(matrices),
+        linear0=start,
+        linear=slope,
+        rows=rows,
+        rhs0=right0,
+        rhs=right,
+        equal_rows=equal,
+        equal_rhs=level,
+        lower=low,
+        upper=high,
+        theta=_parameter_set(bounds, k, cuts, values, parameters),
+        names=labels,
+        theta_names=parameters,
+    )
+
+
+def _table(value: Any, n: int, what: str) -> Matrix:
     try:
-        array = np.atleast_1d(np.array(value, dtype=float))
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{what} must be numbers.") from None
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise InvalidInput(f"{what} must be a list of finite numbers.")
-    return array
-
-
-def _broadcast(value: ArrayLike, n: int, what: str) -> Vector:
-    array = np.array(value, dtype=float)
-    if np.any(np.isnan(array)):
-        raise InvalidInput(f"{what} contains a missing value.")
-    if array.ndim == 0:
-        return np.full(n, float(array))
-    if array.shape != (n,):
-        raise InvalidInput(f"{what} needs one number, or {n} of them; it has shape {array.shape}.")
-    return array
-
-
-def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"x{i + 1}" for i in range(n))
-    labels = tuple(str(name) for name in names)
-    if len(labels) != n:
-        raise InvalidInput(f"there are {len(labels)} names for {n} variables.")
-    twice = sorted({name for name in labels if labels.count(name) > 1})
-    if twice:
-        raise InvalidInput(f"names must differ; {twice[0]!r} appears more than once.")
-    return labels
-
-
-def _psd(matrix: Any, what: str) -> Matrix:
-    """A symmetric positive semidefinite matrix, lifted by a small ridge if it has a null space."""
-    try:
-        Q: Matrix = np.array(matrix, dtype=float)
+        array = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput(f"{what} must be a table of numbers.") from None
-    if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
-        raise InvalidInput(f"{what} must be a square table; it has shape {Q.shape}.")
-    bad = np.argwhere(~np.isfinite(Q))
-    if bad.size:
-        i, j = bad[0]
-        raise InvalidInput(f"{what} has {Q[i, j]} in row {i + 1}, column {j + 1}.")
-    size = float(np.abs(Q).max())
-    apart = np.abs(Q - Q.T)
-    if apart.max() > SYMMETRY * max(size, 1e-300):
-        i, j = np.unravel_index(int(apart.argmax()), Q.shape)
-        raise InvalidInput(
-            f"{what} is not symmetric: entry ({i + 1}, {j + 1}) is {Q[i, j]:g} "
-            f"and ({j + 1}, {i + 1}) is {Q[j, i]:g}."
-        )
-    Q = (Q + Q.T) / 2
-    eigenvalues = np.linalg.eigvalsh(Q)
-    top = float(eigenvalues[-1])
-    if top <= 0 or eigenvalues[0] < -NOT_PSD * top:
-        raise InvalidInput(
-            f"{what} is not positive semidefinite: its least eigenvalue is {eigenvalues[0]:.3g}. "
-            "Estimate it from more observations, or shrink it towards its diagonal."
-        )
-    if eigenvalues[0] < RIDGE * top:
-        Q[np.diag_indices_from(Q)] += RIDGE * top - min(0.0, float(eigenvalues[0]))
-    return Q
-
-
-def _anchor_rows(anchors: Anchors | None, names: tuple[str, ...]) -> tuple[Matrix, Vector]:
-    n = len(names)
-    rows: list[Vector] = []
-    values: list[float] = []
-    items: list[tuple[Any, Any]] = []
-    if anchors is not None:
-        items = list(anchors.items()) if isinstance(anchors, Mapping) else list(anchors)
-    for key, value in items:
-        if np.ndim(key) == 0 or isinstance(key, str):
-            rows.append(np.eye(n)[_asset(key, names)])
-        else:
-            row = _vector(key, "an anchor's portfolio")
-            if row.size != n:
-                raise InvalidInput(f"an anchor's portfolio has {row.size} entries for {n} assets.")
-            if not row.any():
-                raise InvalidInput("an anchor's portfolio is zero everywhere; it fixes nothing.")
-            rows.append(row)
-        values.append(float(_vector(value, "an anchor's value")[0]))
-    return _independent(np.array(rows).reshape(len(rows), n), np.array(values))
-
-
-def _independent(rows: Matrix, values: Vector) -> tuple[Matrix, Vector]:
-    """The rows that say something new; one that repeats others must agree with them."""
-    kept: list[int] = []
-    for i in range(len(values)):
-        trial = [*kept, i]
-        if np.linalg.matrix_rank(rows[trial]) == len(trial):
-            kept.append(i)
-            continue
-        mix = np.linalg.lstsq(rows[kept].T, rows[i], rcond=None)[0]
-        said = float(mix @ values[kept])
-        if abs(said - values[i]) > 1e-9 * (1.0 + abs(values[i])):
-            raise Infeasible(
-                f"anchor {i + 1} asks for {values[i]:g} where the anchors before it already "
-                f"fix {said:g}; remove one of them."
-            )
-    return rows[kept], values[kept]
-
-
-def _asset(key: Any, names: tuple[str, ...]) -> int:
-    if isinstance(key, str) and key in names:
-        return names.index(key)
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(names):
-        return int(key)
-    raise InvalidInput(
-        f"there is no asset {key!r} to anchor; the assets are {', '.join(names[:8])}"
-        f"{', …' if len(names) > 8 else ''}."
-    )
+    if array.ndim != 2 or array.shape[1] != n:
+        raise InvalidInput(f"{what} needs {n} columns, one a variable; its shape is {array.shape}.")
+    return array
 
 
 def _parameter_set(
@@ -454,7 +485,7 @@ def _parameter_set(
         low, high = bounds
     except (TypeError, ValueError):
         raise InvalidInput("bounds must be a pair: (lowest, highest).") from None
-    lower, upper = _broadcast(low, size, "bounds"), _broadcast(high, size, "bounds")
+    lower, upper = broadcast(low, size, "bounds"), broadcast(high, size, "bounds")
     if np.any(lower > upper):
         i = int(np.argmax(lower - upper))
         raise InvalidInput(

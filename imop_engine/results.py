@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from imop_engine.arguments import Vector
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier, risk_of
 from imop_engine.learner import OnlineLearner
-from imop_engine.problem import Vector
 
 
 @dataclass(frozen=True, eq=False)

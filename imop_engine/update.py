@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from imop_engine import kernels
-from imop_engine.errors import InvalidInput
-from imop_engine.frontier import check_weight, efficient_frontier, lam_of
-from imop_engine.problem import Problem, Vector
+from imop_engine.arguments import Vector
+from imop_engine.conditions import Conditions, Forward, equality_plane, forward_bounds
+from imop_engine.errors import Infeasible, InvalidInput
+from imop_engine.frontier import decisions, efficient_frontier
+from imop_engine.problem import Problem
+from imop_engine.weights import check_weight, lam_of
 
 CERTIFIED_RELATIVE = 1e-6  # an update is certified when objective - bound is below this share
 CERTIFIED_ABSOLUTE = 1e-9  # of the objective, plus this
@@ -64,33 +67,84 @@ def implicit_update(
     if np.ndim(decision) != 1:
         raise InvalidInput(f"an update takes one decision, a list of {problem.n} numbers.")
     y = problem.check_decisions(decision)[0]
-    w = float(check_weight(problem, weight)[0])
+    w = check_weight(problem, weight)
+    if not is_rate(rate):
+        raise InvalidInput(f"the rate must be a positive number; got {rate!r}.")
+    if problem.kind == "portfolio":
+        return _portfolio_update(problem, current, y, float(w[0]), float(rate), node_limit)
+    return _general_update(problem, current, y, w, float(rate), node_limit)
+
+
+def _portfolio_update(
+    problem: Problem, theta: Vector, y: Vector, w: float, rate: float, node_limit: int
+) -> Update:
     if w == 1.0:
         raise InvalidInput(
             "at weight 1 risk does not count and many portfolios are optimal; use at most 0.999."
         )
-    if not is_rate(rate):
-        raise InvalidInput(f"the rate must be a positive number; got {rate!r}.")
-    arrays, theta_set = problem.portfolio, problem.theta
-    frontier = efficient_frontier(problem, current)
+    frontier = efficient_frontier(problem, theta)
     if w == 0.0:  # the portfolio of least variance is the same for all beliefs: nothing to learn
         loss = rate * float(np.sum((y - frontier.at(0.0)) ** 2))
-        return Update(current, frontier.at(0.0), loss, loss, True, 0)
+        return Update(theta, frontier.at(0.0), loss, loss, True, 0)
+    arrays, theta_set = problem.portfolio, problem.theta
     lam = float(lam_of(w))
     segment = kernels.segment_of(frontier.lams, len(frontier.lams), lam)
     m = 3 * problem.n + 1
-    theta_new, x_new = current.copy(), np.empty(problem.n)
+    theta_new, x_new = theta.copy(), np.empty(problem.n)
     _, bound, nodes, _, _ = kernels.portfolio_update(
         arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
         theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper, arrays.caps,
-        current, y, lam, float(rate), frontier.at(w), frontier.states[segment], np.inf,
+        theta, y, lam, rate, frontier.at(w), frontier.states[segment], np.inf,
         node_limit, np.empty(m, np.int64), np.zeros(m, np.int64), 0, theta_new, x_new,
     )  # fmt: skip
     # The pair that is reported is feasible to the last digit: x is solved anew for theta.
     x = efficient_frontier(problem, theta_new).at(w)
-    objective = 0.5 * float(np.sum((theta_new - current) ** 2)) + rate * float(np.sum((y - x) ** 2))
-    bound = min(float(bound), objective)
-    return Update(theta_new, x, objective, bound, is_certified(objective, bound), int(nodes))
+    return _proven(theta, y, rate, theta_new, x, float(bound), int(nodes))
+
+
+def _general_update(
+    problem: Problem, theta: Vector, y: Vector, w: Vector, rate: float, node_limit: int
+) -> Update:
+    forward, conditions = Forward.of(problem, w), Conditions.of(problem, w)
+    lower, upper = forward_bounds(problem, theta)
+    n, m = problem.n, problem.rows.shape[0]
+    X, multipliers = np.empty((1, n)), np.empty((1, lower.size))
+    sides = np.empty((1, lower.size), np.int64)
+    failed = kernels.forward_all(
+        forward.gram[None], forward.solve_cost[None], forward.c0[None], forward.C[None], lower,
+        upper, theta, X, multipliers, sides,
+    )  # fmt: skip
+    region = np.empty(0 if failed >= 0 else n + m, np.int8)
+    if failed < 0:
+        kernels.regions(sides[0], n, m, conditions.case, region)
+    plane, point = equality_plane(problem)
+    projector = problem.theta.projector
+    theta_new, x_new = theta.copy(), np.empty(n)
+    _, bound, nodes, improved = kernels.general_update(
+        conditions.on_x @ plane @ conditions.on_x.T,
+        conditions.on_theta @ projector @ conditions.on_theta.T,
+        conditions.on_x, conditions.on_theta, conditions.constant, conditions.on_free,
+        conditions.lower, conditions.upper, conditions.pair_x, conditions.pair_s, conditions.case,
+        plane, point, projector, problem.theta.offset, theta, y, rate,
+        np.zeros(lower.size - n) if failed >= 0 else multipliers[0, n:], region, np.inf,
+        node_limit, theta_new, x_new,
+    )  # fmt: skip
+    if not improved:
+        raise Infeasible(
+            "no parameters in Theta give any decision at this weight"
+            if nodes < node_limit
+            else f"no decision was found within {node_limit} nodes; raise node_limit."
+        )
+    x = decisions(problem, theta_new, w[None])[0]
+    return _proven(theta, y, rate, theta_new, x, float(bound), int(nodes))
+
+
+def _proven(
+    theta: Vector, y: Vector, rate: float, theta_new: Vector, x: Vector, bound: float, nodes: int
+) -> Update:
+    objective = 0.5 * float(np.sum((theta_new - theta) ** 2)) + rate * float(np.sum((y - x) ** 2))
+    bound = min(bound, objective)
+    return Update(theta_new, x, objective, bound, is_certified(objective, bound), nodes)
 
 
 def is_certified(objective: float, bound: float) -> bool:

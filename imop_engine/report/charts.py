@@ -23,6 +23,7 @@ ESTIMATED: Final = "estimated"
 COLOURS: Final = {TRUE: VERMILLION, ESTIMATED: BLUE}
 
 HEIGHT: Final = 380
+ROW_HEIGHT: Final = 22
 
 
 def frontier_chart(
@@ -70,7 +71,7 @@ def frontier_chart(
         )
     subtitle = "The best return at each level of risk"
     if investors is not None:
-        subtitle += "; dots: observed portfolios at true returns"
+        subtitle = "Best return at each risk; dots: portfolios seen"
     return _titled(layers, f"Efficient frontier (% {period})", subtitle)
 
 
@@ -102,7 +103,7 @@ def weight_chart(bins: pd.DataFrame) -> alt.LayerChart:
     return _titled(
         layers,
         "Investors by weight on return (% of investors)",
-        "A weight near 0 looks for little risk, near 1 for much return",
+        "Near 0: little risk wanted; near 1: much return",
     )
 
 
@@ -155,7 +156,12 @@ def returns_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.Lay
         layers,
         f"Expected returns by asset (% {period})",
         "The grey bar between the two marks is the error" if known else "Estimated from holdings",
-    )
+    ).properties(height=returns_height(len(returns)))
+
+
+def returns_height(assets: int) -> int:
+    """Height at which that many assets have a line each and every name is readable."""
+    return max(HEIGHT, HEIGHT // 3 + ROW_HEIGHT * assets)
 
 
 def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
@@ -164,12 +170,14 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
     `trail` has round, measure ("raw" or "aligned") and error.
     """
     measures = ["raw", "aligned"]
-    colour = (
-        alt.Color("measure:N", title=None)
-        .scale(domain=measures, range=[BLUE, GREEN])
-        .legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, padding=0, offset=4)
+    # Colour and dash share one legend, so both must describe it in the same words.
+    legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, padding=0, offset=4)
+    colour = alt.Color("measure:N", title=None, legend=legend).scale(
+        domain=measures, range=[BLUE, GREEN]
     )
-    dash = alt.StrokeDash("measure:N", legend=None).scale(domain=measures, range=[[1, 0], [5, 3]])
+    dash = alt.StrokeDash("measure:N", title=None, legend=legend).scale(
+        domain=measures, range=[[1, 0], [5, 3]]
+    )
     # A logarithm has no zero, so an exact hit is left out.
     base = alt.Chart(trail[trail["error"] > 0]).encode(
         x=alt.X("round:Q", title="investors seen").axis(format=",d"),
@@ -186,7 +194,7 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
     return _titled(
         [base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=24)],
         "Error of the estimate (distance in return per year)",
-        "Raw: as estimated; aligned: after the best shift and scale",
+        "Aligned: after the best shift and scale",
     )
 
 
@@ -197,7 +205,7 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
     """
     base = alt.Chart(losses[losses["loss"] > 0]).encode(
         x=alt.X("last:Q", title="investors seen").axis(format=",d"),
-        y=alt.Y("loss:Q", title="mean squared distance (log scale)")
+        y=alt.Y("loss:Q", title="mean squared distance, in shares of wealth (log scale)")
         .scale(type="log")
         .axis(format="~g"),
         tooltip=[
@@ -208,8 +216,8 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
     )
     return _titled(
         [base.mark_line(strokeWidth=2, color=BLUE), base.mark_circle(size=24, color=BLUE)],
-        "Surprise per investor (squared distance in shares of wealth)",
-        "How far a new portfolio is from the frontier learned so far",
+        "Surprise per investor (squared distance)",
+        "From each new portfolio to the frontier so far",
     )
 
 

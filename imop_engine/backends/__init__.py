@@ -1,0 +1,73 @@
+"""Other ways to the same answers: one signature, one module a solver, imported when asked for.
+
+`native` is the engine's own code and needs no licence; `gurobi` is the paper's route, kept as a
+check and as what the native code is measured against; `cvxpy` solves forward problems with any
+solver it knows.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from imop_engine.errors import InvalidInput
+from imop_engine.problem import Matrix, Problem
+from imop_engine.update import Update
+
+BACKENDS = {"native": "Native", "gurobi": "Gurobi", "cvxpy": "Cvxpy"}
+
+
+class Backend(Protocol):
+    """What the learning algorithms need from a solver, for a fixed problem and grid of weights."""
+
+    def decisions(self, theta: ArrayLike) -> Matrix:
+        """S(w_k, theta) for every weight of the grid, one row a weight."""
+        ...
+
+    def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:
+        """The implicit update (`update2`) for weight k of the grid."""
+        ...
+
+    def full_update(
+        self, theta: ArrayLike, decision: ArrayLike, rate: float
+    ) -> tuple[Update, int]:
+        """The best update over all weights (`update`), and the weight it belongs to."""
+        ...
+
+
+def make_backend(name: str, problem: Problem, weights: ArrayLike, **options: Any) -> Backend:
+    """A backend by its name, for a grid of weights: an array (K, p) of points of the simplex.
+
+    Options of gurobi: `pairs` ("sos1", "bigm"), `form` ("per-weight", "single"), `tolerance`
+    (None for Gurobi's own, "tight" for an oracle), `parameters` (any of Gurobi's), `cutoff`.
+    Options of cvxpy: `solver`, any name in `cvxpy.installed_solvers()`.
+    """
+    if name not in BACKENDS:
+        raise InvalidInput(f"there is no backend {name!r}; use one of {', '.join(BACKENDS)}.")
+    module = import_module(f"imop_engine.backends.{name}_")
+    make = getattr(module, BACKENDS[name])
+    try:
+        return cast(Backend, make(problem, check_weights(problem, weights), **options))
+    except TypeError as error:
+        if options and "unexpected keyword" in str(error):
+            raise InvalidInput(
+                f"backend {name!r} does not take all of the options {', '.join(options)}."
+            ) from None
+        raise
+
+
+def check_weights(problem: Problem, weights: ArrayLike) -> Matrix:
+    """Weights as a (K, p) array of points of the simplex, or an error."""
+    array = np.array(weights, dtype=float)
+    if array.ndim == 1 and problem.p == 2:
+        array = np.column_stack([array, 1.0 - array])
+    if array.ndim != 2 or array.shape[1] != problem.p or len(array) == 0:
+        raise InvalidInput(
+            f"weights need one row of {problem.p} numbers each; they have shape {array.shape}."
+        )
+    if not np.all(array >= 0.0) or np.any(np.abs(array.sum(axis=1) - 1.0) > 1e-9):
+        raise InvalidInput("every weight must be nonnegative numbers that add up to one.")
+    return array

@@ -1,0 +1,53 @@
+"""The engine's own solver behind the signature that all backends share.
+
+`OnlineLearner` does not pass through here: its rounds run in one compiled call, which also shares
+what one weight has proved with the others. This is the same mathematics one call at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from imop_engine.frontier import efficient_frontier, solve
+from imop_engine.problem import Matrix, Problem
+from imop_engine.update import NODE_LIMIT, Update, implicit_update
+
+
+class Native:
+    """Exact frontier and certified branch and bound; see `frontier` and `update`."""
+
+    def __init__(self, problem: Problem, weights: Matrix, node_limit: int = NODE_LIMIT) -> None:
+        self.problem = problem
+        self.weights = weights
+        self.node_limit = node_limit
+
+    def decisions(self, theta: ArrayLike) -> Matrix:
+        """S(w_k, theta) for every weight of the grid."""
+        if self.problem.kind == "portfolio":
+            return efficient_frontier(self.problem, theta).at(self.weights[:, 0])
+        return np.array([solve(self.problem, theta, weight) for weight in self.weights])
+
+    def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:
+        """The implicit update for weight k."""
+        return implicit_update(
+            self.problem, theta, decision, self.weights[k], rate, node_limit=self.node_limit
+        )
+
+    def full_update(
+        self, theta: ArrayLike, decision: ArrayLike, rate: float
+    ) -> tuple[Update, int]:
+        """The best update over all weights; the first of several equal ones."""
+        return least([self.update(theta, decision, k, rate) for k in range(len(self.weights))])
+
+
+def least(updates: list[Update]) -> tuple[Update, int]:
+    """The best of the updates of all weights with a bound that holds for all, and its place."""
+    from imop_engine.update import is_certified
+
+    k = int(np.argmin([one.objective for one in updates]))
+    best = updates[k]
+    bound = min(one.bound for one in updates)
+    nodes = sum(one.nodes for one in updates)
+    proven = is_certified(best.objective, bound)
+    return Update(best.theta, best.x, best.objective, bound, proven, nodes), k
