@@ -32,6 +32,8 @@ T = TypeVar("T")
 # cheap beside learning, short enough for a smooth bar and a Stop that answers at once.
 STEP_SECONDS: Final = 0.08
 FIRST_STEP: Final = 10
+# Below one investor in a hundred an estimate rests on too few portfolios to be trusted.
+RARELY_HELD: Final = 0.01
 # Known returns must lie inside what the learner may answer, with room on both sides.
 DEFAULT_BOUNDS: Final = (0.0, 1.0)
 
@@ -75,6 +77,19 @@ class Picture:
     returns: pd.DataFrame | None = None
     errors: pd.DataFrame | None = None
     losses: pd.DataFrame | None = None
+
+    @property
+    def note(self) -> str:
+        """What the table of returns cannot tell, in one sentence."""
+        if self.returns is None:
+            return ""
+        silent = int((self.returns["held_by"] < RARELY_HELD).sum())
+        if silent == 0:
+            return "Every asset is held by enough investors to leave a trace."
+        return (
+            f"{silent} of {len(self.returns)} assets are held by almost nobody: portfolios say "
+            "little about their returns."
+        )
 
     def returns_csv(self) -> str:
         """The table of returns, safe to open in a spreadsheet."""

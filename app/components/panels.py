@@ -10,8 +10,8 @@ from imop_engine.report import charts
 
 NUMBER = st.column_config.NumberColumn
 DIGITS = "%.4f"
-# The table and its buttons stand beside a chart; together they are as tall.
-TABLE_HEIGHT = charts.HEIGHT - 90
+# The table stands beside a chart; with its heading, note and buttons it is as tall.
+AROUND_TABLE = 122
 
 
 def key_figures(run: Learning, picture: Picture) -> None:
@@ -47,7 +47,7 @@ def key_figures(run: Learning, picture: Picture) -> None:
         )
         st.metric(
             "Time",
-            f"{run.seconds:.1f} s",
+            f"{run.seconds:.2f} s",
             border=True,
             help="Time spent learning, without drawing.",
         )
@@ -88,8 +88,8 @@ def returns_table(picture: Picture) -> None:
         st.dataframe(
             picture.returns,
             hide_index=True,
-            height=TABLE_HEIGHT,
-            row_height=32,
+            height=charts.returns_height(len(picture.returns)) - AROUND_TABLE,
+            row_height=28,
             column_config={
                 "asset": st.column_config.TextColumn("Asset"),
                 "estimate": NUMBER("Estimated", format=DIGITS),
@@ -104,6 +104,7 @@ def returns_table(picture: Picture) -> None:
             },
             alt="Table of estimated and true expected returns by asset",
         )
+        st.caption(picture.note)
         with st.container(horizontal=True):
             _download("Returns (CSV)", picture.returns_csv(), "returns.csv")
             _download("Investors (CSV)", picture.investors_csv(), "investors.csv")

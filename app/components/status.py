@@ -19,8 +19,7 @@ def status_strip(state: AppState) -> None:
         key="status",
     ):
         st.markdown(_sentence(state), width="stretch")
-        with st.container(horizontal=True, width="content"):
-            _buttons(state)
+        _buttons(state)
 
 
 def _sentence(state: AppState) -> str:
@@ -33,6 +32,8 @@ def _sentence(state: AppState) -> str:
         return (
             "**The settings have changed** since this result. Learn again to bring it up to date."
         )
+    if not run.seen:
+        return "**Stopped** before the first investor was seen."
     if not run.finished:
         return f"**Stopped** after {run.seen:,} of {run.total:,} investors; this is what they tell."
     return f"**Learned.** {_loaded(run.settings)}"
@@ -44,24 +45,36 @@ def _loaded(settings: Settings) -> str:
 
 
 def _buttons(state: AppState) -> None:
+    # Always the same two places: a button that vanished would linger until the run ends, and
+    # then move the other one away under the mouse.
     run = state.learning
-    if state.running:
-        _button(state, "Stop", "stop", icon=":material/stop:", main=False)
-        return
     stopped = run is not None and not run.finished and run.settings == state.settings
-    if stopped:
-        _button(state, "Continue", "resume", icon=":material/play_arrow:", main=True)
-    label = "Learn" if run is None else "Start over" if stopped else "Learn again"
-    due = run is None or run.settings != state.settings
-    _button(state, label, "start", icon=":material/school:", main=due)
+    with st.container(horizontal=True, width="content"):
+        if state.running or not stopped:
+            _button(state, "Stop", "stop", ":material/stop:", disabled=not state.running)
+        else:
+            _button(state, "Continue", "resume", ":material/play_arrow:", main=True)
+        due = run is None or run.settings != state.settings
+        label = "Learn" if run is None else "Learn again"
+        icon = ":material/school:"
+        _button(state, label, "start", icon, main=due, disabled=state.running)
 
 
-def _button(state: AppState, label: str, request: Request, *, icon: str, main: bool) -> None:
+def _button(
+    state: AppState,
+    label: str,
+    request: Request,
+    icon: str,
+    *,
+    main: bool = False,
+    disabled: bool = False,
+) -> None:
     st.button(
         label,
         key=f"button_{request}",
         icon=icon,
         type="primary" if main else "secondary",
+        disabled=disabled,
         on_click=state.ask,
         args=(request,),
     )

@@ -116,6 +116,11 @@ class Visit:
         if not re.match(r"(http|ws)://127\.0\.0\.1:|data:|blob:", request.url):
             self.outside.append(request.url)
 
+    def choose_us20(self) -> None:
+        self.page.get_by_role("combobox").first.click()
+        self.page.get_by_role("option", name="20 large US stocks").click()
+        expect(self.page.get_by_text("20 large US stocks, 1,000 simulated")).to_be_visible()
+
     def learn(self) -> None:
         self.page.get_by_role("button", name=re.compile("Learn")).last.click()
         expect(self.page.get_by_text("Learned.")).to_be_visible()
@@ -179,9 +184,11 @@ def test_the_table_downloads_as_csv(browser, address, tmp_path):
 def test_a_long_run_can_be_stopped_and_continued(browser, address):
     visit = Visit(browser, address, 1440, 1400, "light")
     page = visit.page
+    visit.choose_us20()
     # So many investors that the run outlasts the click on Stop.
-    page.get_by_label("Number of investors").fill("20000")
-    page.get_by_label("Number of investors").press("Enter")
+    count = page.get_by_role("spinbutton", name="Number of investors")
+    count.fill("20000")
+    count.press("Enter")
     expect(page.get_by_text("20,000 simulated investors")).to_be_visible()
     page.get_by_role("button", name=re.compile("Learn")).last.click()
     page.locator("[data-testid=stMain]").get_by_role("button", name="Stop").click()
@@ -194,9 +201,7 @@ def test_a_long_run_can_be_stopped_and_continued(browser, address):
 
 def test_the_other_market(browser, address):
     visit = Visit(browser, address, 1440, 1400, "dark")
-    visit.page.get_by_role("combobox").first.click()
-    visit.page.get_by_role("option", name="20 large US stocks").click()
-    expect(visit.page.get_by_text("20 large US stocks, 1,000 simulated")).to_be_visible()
+    visit.choose_us20()
     visit.learn()
     visit.expect_charts(5)
     visit.picture("studio-us20-dark")
