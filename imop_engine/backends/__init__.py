@@ -13,8 +13,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from imop_engine.arguments import Matrix
 from imop_engine.errors import InvalidInput
-from imop_engine.problem import Matrix, Problem
+from imop_engine.problem import Problem
 from imop_engine.update import Update
 
 BACKENDS = {"native": "Native", "gurobi": "Gurobi", "cvxpy": "Cvxpy"}
@@ -31,9 +32,7 @@ class Backend(Protocol):
         """The implicit update (`update2`) for weight k of the grid."""
         ...
 
-    def full_update(
-        self, theta: ArrayLike, decision: ArrayLike, rate: float
-    ) -> tuple[Update, int]:
+    def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> tuple[Update, int]:
         """The best update over all weights (`update`), and the weight it belongs to."""
         ...
 

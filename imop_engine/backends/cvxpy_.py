@@ -7,9 +7,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from imop_engine.arguments import Matrix
 from imop_engine.backends.weighted import Weighted
 from imop_engine.errors import Infeasible, InvalidInput, SolverUnavailable
-from imop_engine.problem import Matrix, Problem
+from imop_engine.problem import Problem
 
 DEFAULT = "CLARABEL"  # comes with cvxpy and solves to 1e-8; cvxpy's own choice stops at 1e-5
 
@@ -25,7 +26,7 @@ class Cvxpy:
                 "cvxpy is not installed; install it with `pip install cvxpy`, or use "
                 "backend='native', which needs nothing else."
             ) from error
-        known = cvxpy.installed_solvers()
+        known: list[str] = cvxpy.installed_solvers()  # type: ignore[no-untyped-call]
         self.solver = DEFAULT if solver is None else solver.upper()
         if self.solver not in known:
             raise SolverUnavailable(

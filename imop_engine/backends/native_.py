@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from imop_engine.frontier import efficient_frontier, solve
-from imop_engine.problem import Matrix, Problem
-from imop_engine.update import NODE_LIMIT, Update, implicit_update
+from imop_engine.arguments import Matrix
+from imop_engine.frontier import decisions, efficient_frontier
+from imop_engine.problem import Problem
+from imop_engine.update import NODE_LIMIT, Update, implicit_update, is_certified
 
 
 class Native:
@@ -26,7 +27,7 @@ class Native:
         """S(w_k, theta) for every weight of the grid."""
         if self.problem.kind == "portfolio":
             return efficient_frontier(self.problem, theta).at(self.weights[:, 0])
-        return np.array([solve(self.problem, theta, weight) for weight in self.weights])
+        return decisions(self.problem, self.problem.check_theta(theta), self.weights)
 
     def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:
         """The implicit update for weight k."""
@@ -34,17 +35,13 @@ class Native:
             self.problem, theta, decision, self.weights[k], rate, node_limit=self.node_limit
         )
 
-    def full_update(
-        self, theta: ArrayLike, decision: ArrayLike, rate: float
-    ) -> tuple[Update, int]:
+    def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> tuple[Update, int]:
         """The best update over all weights; the first of several equal ones."""
         return least([self.update(theta, decision, k, rate) for k in range(len(self.weights))])
 
 
 def least(updates: list[Update]) -> tuple[Update, int]:
     """The best of the updates of all weights with a bound that holds for all, and its place."""
-    from imop_engine.update import is_certified
-
     k = int(np.argmin([one.objective for one in updates]))
     best = updates[k]
     bound = min(one.bound for one in updates)

@@ -16,8 +16,10 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.conditions import weighted_objective
 from imop_engine.errors import InvalidInput
-from imop_engine.problem import Matrix, ParameterSet, Problem, Vector
+from imop_engine.problem import ParameterSet, Problem
 
 ACTIVE = 1e-6  # a slack, multiplier or distance to a bound below this counts as zero in `polish`
 BASES = 20_000  # sets of rows that may be looked at for the size of multipliers
@@ -45,9 +47,7 @@ class Weighted:
         0.999 one is 0.002 of the other, and a solver's tolerance is meant for numbers near 1.
         """
         n = problem.n
-        H = np.tensordot(weight, problem.quadratic, axes=1)
-        g = weight @ problem.linear0
-        G = np.tensordot(weight, problem.linear, axes=1)
+        H, g, G = weighted_objective(problem, weight)
         sizes = [float(np.abs(part).max(initial=0.0)) for part in (H, G)]
         known = [size for size in sizes if size > 0]
         scale = float(np.exp(np.mean(np.log(known)))) if known else 1.0
@@ -103,7 +103,9 @@ class Weighted:
         for chosen in map(list, sets):  # some multipliers sit on linearly independent rows
             basis = columns[chosen].T
             if np.linalg.matrix_rank(basis) == len(chosen):
-                result[chosen] = np.maximum(result[chosen], np.abs(np.linalg.pinv(basis)) @ gradient)
+                result[chosen] = np.maximum(
+                    result[chosen], np.abs(np.linalg.pinv(basis)) @ gradient
+                )
         return result[:rows]
 
 
