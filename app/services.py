@@ -32,6 +32,8 @@ T = TypeVar("T")
 # cheap beside learning, short enough for a smooth bar and a Stop that answers at once.
 STEP_SECONDS: Final = 0.08
 FIRST_STEP: Final = 10
+# And never more than one fortieth of them, so that the errors drawn afterwards make a curve.
+STEPS_AT_LEAST: Final = 40
 # Below one investor in a hundred an estimate rests on too few portfolios to be trusted.
 RARELY_HELD: Final = 0.01
 # Known returns must lie inside what the learner may answer, with room on both sides.
@@ -221,7 +223,8 @@ class Learning:
             self.seconds += took
             pace = STEP_SECONDS / max(took, 1e-6)
             # At most twice the last step, so one lucky measurement does not freeze the page.
-            self._step = max(1, int(self._step * min(2.0, pace)))
+            largest = -(-self.total // STEPS_AT_LEAST)
+            self._step = max(1, min(largest, int(self._step * min(2.0, pace))))
             estimate, truth = self.learner.theta_, self.scene.market.expected_returns
             raw = float(np.linalg.norm(estimate - truth))
             self._trail.append((self.seen, raw, imop.aligned_error(estimate, truth)))

@@ -11,7 +11,7 @@ from imop_engine.report import charts
 NUMBER = st.column_config.NumberColumn
 DIGITS = "%.4f"
 # The table stands beside a chart; with its heading, note and buttons it is as tall.
-AROUND_TABLE = 122
+AROUND_TABLE = 134
 
 
 def key_figures(run: Learning, picture: Picture) -> None:
@@ -89,7 +89,7 @@ def returns_table(picture: Picture) -> None:
             picture.returns,
             hide_index=True,
             height=charts.returns_height(len(picture.returns)) - AROUND_TABLE,
-            row_height=28,
+            row_height=27,
             column_config={
                 "asset": st.column_config.TextColumn("Asset"),
                 "estimate": NUMBER("Estimated", format=DIGITS),

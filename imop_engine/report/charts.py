@@ -205,7 +205,7 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
     """
     base = alt.Chart(losses[losses["loss"] > 0]).encode(
         x=alt.X("last:Q", title="investors seen").axis(format=",d"),
-        y=alt.Y("loss:Q", title="mean squared distance, in shares of wealth (log scale)")
+        y=alt.Y("loss:Q", title="mean squared distance (log scale)")
         .scale(type="log")
         .axis(format="~g"),
         tooltip=[
@@ -216,7 +216,7 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
     )
     return _titled(
         [base.mark_line(strokeWidth=2, color=BLUE), base.mark_circle(size=24, color=BLUE)],
-        "Surprise per investor (squared distance)",
+        "Surprise per investor (squared share of wealth)",
         "From each new portfolio to the frontier so far",
     )
 
