@@ -151,7 +151,8 @@ def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:
     w = check_weight(problem, weight)
     if problem.kind == "portfolio":
         return efficient_frontier(problem, theta).at(w[0])
-    return decisions(problem, problem.check_theta(theta), w[None])[0]
+    chosen: Vector = decisions(problem, problem.check_theta(theta), w[None])[0]
+    return chosen
 
 
 def decisions(problem: Problem, theta: Vector, weights: Matrix) -> Matrix:

@@ -14,8 +14,23 @@ Letters, as in the paper where it has one:
                 G = -ridge on its diagonal: the bordered system stays well scaled that way
 """
 
+import os
+import tempfile
+from pathlib import Path
+
 import numpy as np
-from numba import njit
+
+_HERE = Path(__file__).parent
+if "NUMBA_CACHE_DIR" not in os.environ and not any(
+    os.access(place, os.W_OK) for place in (_HERE, Path.home())
+):  # a read-only install without a home: numba would refuse to start
+    os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / "imop-numba-cache")
+
+from numba import njit  # noqa: E402
+
+# Divisions do not check for zero: what is divided by is positive by construction, and the checks
+# cost more time to compile and to run than all the divisions.
+compiled = njit(cache=True, error_model="numpy")
 
 # -- tolerances ---------------------------------------------------------------------------------
 FEASIBLE = 1e-11  # a row may miss its bound by this much of its own scale
@@ -36,7 +51,7 @@ ANY, LOWER_OR_FREE, FREE_OR_UPPER, LOWER, FREE, UPPER = 0, 1, 2, 3, 4, 5
 
 
 # -- an inverse that grows and shrinks by one row ------------------------------------------------
-@njit(cache=True)
+@compiled
 def inverse_add(inv, k, column, pivot):
     """Border the k x k inverse by one row; column = inv @ g, pivot = g_jj - g'column > 0."""
     for i in range(k):
@@ -48,7 +63,7 @@ def inverse_add(inv, k, column, pivot):
     inv[k, k] = 1.0 / pivot
 
 
-@njit(cache=True)
+@compiled
 def inverse_drop(inv, k, p):
     """Remove row p from the k x k inverse; the last row takes its place."""
     last = k - 1
@@ -65,7 +80,7 @@ def inverse_drop(inv, k, p):
 
 
 # -- projection on a polyhedron, in the space of its rows ----------------------------------------
-@njit(cache=True)
+@compiled
 def border(G, q, W, nw, inv, j, column):
     """Solve for row j against the working set: column = inv @ g and the pivot g_jj - g'column.
 
@@ -87,7 +102,7 @@ def border(G, q, W, nw, inv, j, column):
     return pivot, np.nan
 
 
-@njit(cache=True)
+@compiled
 def attach(inv, nw, column, pivot, own):
     """`inverse_add`, with the free column's own entry computed without cancellation."""
     loose = inv[0, 0]
@@ -96,13 +111,13 @@ def attach(inv, nw, column, pivot, own):
         inv[0, 0] = loose * own / pivot
 
 
-@njit(cache=True)
+@compiled
 def scale_of(G, j):
     """Size of a pivot for row j: its own curvature, or 1 where it only holds a free column."""
     return G[j, j] if G[j, j] > 0.0 else 1.0
 
 
-@njit(cache=True)
+@compiled
 def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
     """Make (W, mu, v) a dual feasible start out of a guessed working set.
 
@@ -171,7 +186,7 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
     return nw, value
 
 
-@njit(cache=True)
+@compiled
 def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots):
     """Move z as little as possible so that every row lies in [lo, hi].
 
@@ -260,7 +275,7 @@ def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max
 
 
 # -- the tree over complementarity pairs ---------------------------------------------------------
-@njit(cache=True)
+@compiled
 def set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi):
     """Write what is known of pair i into the bounds of its two rows."""
     x = pair_x[i]
@@ -283,7 +298,7 @@ def set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi):
         lo[x] = base_hi[x]
 
 
-@njit(cache=True)
+@compiled
 def most_violated(case, pair_x, pair_s, base_lo, base_hi, scale, v):
     """The undecided pair that is furthest from complementarity, or -1."""
     worst = SATISFIED
@@ -306,7 +321,7 @@ def most_violated(case, pair_x, pair_s, base_lo, base_hi, scale, v):
     return best
 
 
-@njit(cache=True)
+@compiled
 def recentre(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
     """One proximal step: forget what the ridge cost, at the same working set. Changes v0."""
     m = v0.size
@@ -336,7 +351,7 @@ def recentre(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
     return value
 
 
-@njit(cache=True)
+@compiled
 def first_step(G, q, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
     """How much the value grows, at least, when row j must move by `miss`: one dual step."""
     pivot, _ = border(G, q, W, nw, inv, j, column)
@@ -356,7 +371,15 @@ def first_step(G, q, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
     return step * miss - 0.5 * step * step * pivot
 
 
-@njit(cache=True)
+@compiled
+def grown(array, capacity):
+    """The array with room for more rows."""
+    larger = np.empty((capacity, *array.shape[1:]), array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+@compiled
 def tree(
     G, scale, v0, base_lo, base_hi, pair_x, pair_s, case0, region, q,
     best_value, node_limit, W0, side0, nw0, best_v,
@@ -374,7 +397,7 @@ def tree(
     """
     m = v0.size
     npairs = case0.size
-    capacity = node_limit + 2
+    capacity = 64  # grows when needed: most trees end within ten nodes
     open_case = np.empty((capacity, npairs), np.int8)
     open_W = np.empty((capacity, m), np.int16)
     open_nw = np.empty(capacity, np.int64)
@@ -431,6 +454,12 @@ def tree(
             elif nodes >= node_limit:
                 closed = min(closed, value)
             else:
+                if count + 2 > capacity:
+                    capacity *= 4
+                    open_case = grown(open_case, capacity)
+                    open_W = grown(open_W, capacity)
+                    open_nw = grown(open_nw, capacity)
+                    open_bound = grown(open_bound, capacity)
                 # x > lower and s > 0: either x = lower, or s <= 0; and the mirror image
                 x = pair_x[branch]
                 s = pair_s[branch]
@@ -514,7 +543,7 @@ def tree(
 
 
 # -- the exact frontier of a portfolio problem (critical line method) ----------------------------
-@njit(cache=True)
+@compiled
 def cholesky_solve(L, k, b):
     """Overwrite b[:k] with the solution of L L' z = b."""
     for i in range(k):
@@ -529,7 +558,7 @@ def cholesky_solve(L, k, b):
             b[j] -= L[i, j] * t
 
 
-@njit(cache=True)
+@compiled
 def free_add(Q, L, free, nf, i):
     """Let asset i into the free set: one more row of the Cholesky factor of Q_FF."""
     pivot = Q[i, i]
@@ -545,7 +574,7 @@ def free_add(Q, L, free, nf, i):
     return nf + 1
 
 
-@njit(cache=True)
+@compiled
 def free_drop(L, free, nf, i):
     """Take asset i out of the free set, by rotations of the factor's later rows."""
     p = 0
@@ -568,7 +597,7 @@ def free_drop(L, free, nf, i):
     return nf - 1
 
 
-@njit(cache=True)
+@compiled
 def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
     """Follow x(lam) = argmin 1/2 x'Qx + (c0 - lam r)'x, 1'x = 1, 0 <= x <= u, from lam = 0 upwards.
 
@@ -722,7 +751,7 @@ def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
                         nf = free_add(Q, L, free, nf, i)
 
 
-@njit(cache=True)
+@compiled
 def segment_of(lams, count, lam):
     """The number of the last turning point at or below lam."""
     k = 0
@@ -731,7 +760,7 @@ def segment_of(lams, count, lam):
     return k
 
 
-@njit(cache=True)
+@compiled
 def squared_distance(lams, xs, ds, seg, lam, y):
     """||y - x(lam)||^2 without the cancellation of the expanded square."""
     total = 0.0
@@ -741,7 +770,19 @@ def squared_distance(lams, xs, ds, seg, lam, y):
     return total
 
 
-@njit(cache=True)
+@compiled
+def multiplier_at(Q, theta, x, state, lam):
+    """The budget's multiplier at a portfolio, from any free asset's stationarity."""
+    for i in range(x.size):
+        if state[i] == FREE:
+            nu = lam * theta[i]
+            for j in range(x.size):
+                nu -= Q[i, j] * x[j]
+            return nu
+    return 0.0
+
+
+@compiled
 def nearest_on_grid(lams, xs, ds, count, grid, y):
     """(position in grid, segment, squared distance) of the frontier portfolio nearest to y.
 
@@ -782,7 +823,7 @@ def nearest_on_grid(lams, xs, ds, count, grid, y):
     return best_k, best_seg, squared_distance(lams, xs, ds, best_seg, grid[best_k], y)
 
 
-@njit(cache=True)
+@compiled
 def nearest_on_trace(lams, xs, ds, count, y, low, high):
     """(lam, segment, squared distance) of the point of the whole frontier nearest to y.
 
@@ -821,7 +862,7 @@ def nearest_on_trace(lams, xs, ds, count, y, low, high):
     return best_lam, best_seg, squared_distance(lams, xs, ds, best_seg, best_lam, y)
 
 
-@njit(cache=True)
+@compiled
 def project_many(lams, xs, ds, count, Y, low, high, lam_out, point_out, distance_out):
     """`nearest_on_trace` for every row of Y."""
     for t in range(Y.shape[0]):
@@ -832,7 +873,7 @@ def project_many(lams, xs, ds, count, Y, low, high, lam_out, point_out, distance
             point_out[t, i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
 
 
-@njit(cache=True)
+@compiled
 def assign_many(lams, xs, ds, count, grid, Y, k_out, distance_out):
     """`nearest_on_grid` for every row of Y."""
     for t in range(Y.shape[0]):
@@ -842,16 +883,17 @@ def assign_many(lams, xs, ds, count, grid, Y, k_out, distance_out):
 
 
 # -- the implicit update of a portfolio problem --------------------------------------------------
-@njit(cache=True)
+@compiled
 def portfolio_update(
-    Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, eta, x_now, state, best_value,
+    Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, eta, nu, region, best_value,
     node_limit, W0, side0, nw0, theta_new, x_new,
 ):  # fmt: skip
     """argmin over (r, x) of 1/2 ||r - theta||^2 + eta ||y - x||^2,  x = S(w, r),  r in Theta.
 
     z = (x, r, nu/lam). Rows: x_i, the reduced gradient s_i = ((Qx)_i + nu)/lam - r_i, and r_i.
-    The budget and the anchors are not rows: z moves only in the planes where they hold, by the
-    projectors P = I - 11'/n (inside PQ, QPQ) and Pr.
+    nu is the budget's multiplier at theta, region the state of each asset there (empty if it is
+    not worth an incumbent). The budget and the anchors are not rows: z moves only in the planes
+    where they hold, by the projectors P = I - 11'/n (inside PQ, QPQ) and Pr.
 
     Returns (value, bound, nodes, nw0, improved).
     """
@@ -892,16 +934,6 @@ def portfolio_update(
     v0[m - 1] = 0.0
     lo[m - 1] = 0.0
     hi[m - 1] = 0.0
-    nu = 0.0
-    nf = 0
-    for i in range(n):
-        if state[i] == FREE:
-            t = lam * theta[i]
-            for j in range(n):
-                t -= Q[i, j] * x_now[j]
-            nu += t
-            nf += 1
-    nu /= max(1, nf)
     pair_x = np.arange(n)
     pair_s = np.arange(n, 2 * n)
     case = np.empty(n, np.int8)
@@ -923,7 +955,7 @@ def portfolio_update(
     constant = eta * off * off * n
     best_v = np.empty(m)
     value, bound, nodes, nw0, improved = tree(
-        G, scale, v0, lo, hi, pair_x, pair_s, case, state, 1,
+        G, scale, v0, lo, hi, pair_x, pair_s, case, region, 1,
         best_value - constant, node_limit, W0, side0, nw0, best_v,
     )  # fmt: skip
     if improved:
@@ -936,7 +968,35 @@ def portfolio_update(
     return value + constant, bound + constant, nodes, nw0, improved
 
 
-@njit(cache=True)
+@compiled
+def cannot_beat(best, QPQ, Pr, u, theta, y, qy, off, lam, eta):
+    """Whether weight lam surely gives no update better than `best`; costs next to nothing.
+
+    A better x lies within sqrt(best / eta) of y, so assets that y holds by more than that are held
+    in x too, strictly between their bounds. Any two such assets have s_i = s_j = 0: one equation
+    in (x, r) that y and theta miss by `miss`, and whose least repair is a lower bound.
+    """
+    n = theta.size
+    reach = np.sqrt(best / eta)
+    first = -1
+    for i in range(n):
+        if y[i] > reach and y[i] < u[i] - reach and (first < 0 or y[i] > y[first]):
+            first = i
+    if first < 0:
+        return False
+    hx = 0.5 / (eta * lam * lam)
+    base = eta * off * off * n
+    for j in range(n):
+        if j != first and y[j] > reach and y[j] < u[j] - reach:
+            miss = (qy[first] - qy[j]) / lam - theta[first] + theta[j]
+            size = hx * (QPQ[first, first] + QPQ[j, j] - 2.0 * QPQ[first, j])
+            size += Pr[first, first] + Pr[j, j] - 2.0 * Pr[first, j]
+            if base * size + 0.5 * miss * miss >= best * size:
+                return True
+    return False
+
+
+@compiled
 def portfolio_run(
     Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, x0, state0, theta, Y, etas, grid, exact, full,
     node_limit, W, side, nw_state, losses, lam_out, nodes_out, gap_out, objective_out,
@@ -962,6 +1022,8 @@ def portfolio_run(
     theta_new = np.empty(n)
     x_new = np.empty(n)
     x_now = np.empty(n)
+    qy = np.empty(n)
+    nowhere = np.empty(0, np.int8)  # no region: there is an incumbent already
     c0 = np.zeros(n)
     low = grid[0]
     high = grid[grid.size - 1]
@@ -986,11 +1048,17 @@ def portfolio_run(
         for i in range(n):
             x_now[i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
         best, bound, nodes, nw, improved = portfolio_update(
-            Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t], x_now, states[seg],
+            Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t],
+            multiplier_at(Q, theta, x_now, states[seg], lam), states[seg],
             np.inf, node_limit, W, side, nw, theta_new, x_new,
         )  # fmt: skip
         found = improved
         if full:
+            off = (np.sum(y) - 1.0) / n
+            for i in range(n):
+                qy[i] = 0.0
+                for j in range(n):
+                    qy[i] += Q[i, j] * (y[j] - off)
             for direction in (1, -1):
                 nw_k = nw
                 W_k[:] = W
@@ -998,12 +1066,16 @@ def portfolio_run(
                 q = k + direction
                 while 0 <= q < grid.size:
                     lam = grid[q]
+                    if cannot_beat(best, QPQ, Pr, u, theta, y, qy, off, lam, etas[t]):
+                        q += direction
+                        continue
                     seg = segment_of(lams, count, lam)
                     for i in range(n):
                         x_now[i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
                     value, bound_k, nodes_k, nw_k, improved = portfolio_update(
-                        Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t], x_now,
-                        states[seg], best, node_limit, W_k, side_k, nw_k, theta_new, x_new,
+                        Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t],
+                        multiplier_at(Q, theta, x_now, states[seg], lam),
+                        nowhere, best, node_limit, W_k, side_k, nw_k, theta_new, x_new,
                     )  # fmt: skip
                     if improved:
                         best = value
@@ -1022,7 +1094,7 @@ def portfolio_run(
 
 
 # -- the general problem: forward solves and updates for a grid of weights -----------------------
-@njit(cache=True)
+@compiled
 def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
     """S(w_k, theta) for every weight, each started from its neighbour's working set.
 
@@ -1064,7 +1136,7 @@ def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
     return -1
 
 
-@njit(cache=True)
+@compiled
 def regions(sides, n, m, pair_case, out):
     """The case of each pair at a forward solution, from the sides of its rows."""
     for i in range(n + m):
@@ -1078,7 +1150,7 @@ def regions(sides, n, m, pair_case, out):
             out[i] = FREE
 
 
-@njit(cache=True)
+@compiled
 def general_update(
     gram_x, gram_theta, on_x, on_theta, constant, on_free, base_lo, base_hi, pair_x, pair_s, case,
     plane, point, t_projector, t_offset, theta, y, eta, free0, region, best_value, node_limit,
@@ -1157,7 +1229,56 @@ def general_update(
     return value + off, bound + off, nodes, improved
 
 
-@njit(cache=True)
+@compiled
+def general_cannot_beat(
+    best, gram_x, gram_theta, on_x, on_theta, constant, on_free, base_lo, base_hi, n, m,
+    plane, point, theta, y, eta,
+):  # fmt: skip
+    """`cannot_beat` for any problem: s_i = 0 where y is safely inside and no multiplier helps."""
+    reach_x = np.sqrt(best / eta)
+    reach_theta = np.sqrt(2.0 * best)
+    off = 0.0
+    y0 = point.copy()
+    for i in range(n):
+        for j in range(n):
+            y0[i] += plane[i, j] * y[j]
+        off += eta * (y0[i] - y[i]) ** 2
+    unsure = np.zeros(on_free.shape[1], np.bool_)
+    for a in range(on_free.shape[1]):
+        unsure[a] = True  # an equality's multiplier may always help
+    for a in range(m):
+        r = 2 * n + a
+        slack = constant[r]
+        norm_x = 0.0
+        norm_theta = 0.0
+        for j in range(n):
+            slack += on_x[r, j] * y[j]
+            norm_x += on_x[r, j] ** 2
+        for j in range(theta.size):
+            slack += on_theta[r, j] * theta[j]
+            norm_theta += on_theta[r, j] ** 2
+        unsure[a] = slack <= np.sqrt(norm_x) * reach_x + np.sqrt(norm_theta) * reach_theta
+    for i in range(n):
+        if y[i] <= base_lo[i] + reach_x or y[i] >= base_hi[i] - reach_x:
+            continue
+        r = n + i
+        helped = False
+        for a in range(on_free.shape[1]):
+            helped |= unsure[a] and on_free[r, a] != 0.0
+        if helped:
+            continue
+        miss = constant[r]
+        for j in range(n):
+            miss += on_x[r, j] * y0[j]
+        for j in range(theta.size):
+            miss += on_theta[r, j] * theta[j]
+        size = 0.5 * gram_x[r, r] / eta + gram_theta[r, r]
+        if off * size + 0.5 * miss * miss >= best * size:
+            return True
+    return False
+
+
+@compiled
 def general_run(
     gram_forward, solve_cost, c0, C, gram_x, gram_theta, on_x, on_theta, constant, on_free,
     base_lo, base_hi, pair_x, pair_s, case, plane, point, t_projector, t_offset,
@@ -1176,6 +1297,7 @@ def general_run(
     multipliers = np.empty((K, f_lo.size))
     sides = np.empty((K, f_lo.size), np.int64)
     region = np.empty(n + m, np.int8)
+    nowhere = np.empty(0, np.int8)
     theta_new = np.empty(theta.size)
     x_new = np.empty(n)
     for t in range(Y.shape[0]):
@@ -1210,11 +1332,18 @@ def general_run(
             k = best_k + ((step + 1) // 2 if step % 2 == 1 else -(step // 2))
             if k < 0 or k >= K:
                 continue
-            regions(sides[k], n, m, case, region)
+            if step > 0 and general_cannot_beat(
+                best, gram_x[k], gram_theta[k], on_x[k], on_theta[k], constant[k], on_free,
+                base_lo, base_hi, n, m, plane, point, theta, y, etas[t],
+            ):  # fmt: skip
+                continue
+            if step == 0:
+                regions(sides[k], n, m, case, region)
             value, bound_k, nodes_k, improved = general_update(
                 gram_x[k], gram_theta[k], on_x[k], on_theta[k], constant[k], on_free, base_lo,
                 base_hi, pair_x, pair_s, case, plane, point, t_projector, t_offset, theta, y,
-                etas[t], multipliers[k, n:], region, best, node_limit, theta_new, x_new,
+                etas[t], multipliers[k, n:], region if step == 0 else nowhere, best, node_limit,
+                theta_new, x_new,
             )  # fmt: skip
             nodes += nodes_k
             bound = min(bound, bound_k)
@@ -1230,7 +1359,7 @@ def general_run(
     return Y.shape[0]
 
 
-@njit(cache=True)
+@compiled
 def nearest_row(X, y, middle):
     """The row of X nearest to y; ties go to the weight nearest the middle, then to the first."""
     best = np.inf
@@ -1251,7 +1380,7 @@ def nearest_row(X, y, middle):
     return best_k
 
 
-@njit(cache=True)
+@compiled
 def nearest_rows(X, Y, middle, k_out, distance_out):
     """`nearest_row` for every row of Y."""
     for t in range(Y.shape[0]):
@@ -1261,3 +1390,13 @@ def nearest_rows(X, Y, middle, k_out, distance_out):
         for i in range(Y.shape[1]):
             total += (Y[t, i] - X[k, i]) ** 2
         distance_out[t] = np.sqrt(total)
+
+
+def needs_compiling() -> bool:
+    """Whether the next call compiles: nothing is loaded, and the cache is older than this file."""
+    if getattr(portfolio_run, "signatures", True):  # loaded, or compilation is switched off
+        return False
+    written = Path(__file__).stat().st_mtime
+    cache = Path(portfolio_run._cache.cache_path)  # type: ignore[attr-defined]
+    stored = cache.glob("kernels.portfolio_run-*.nbc")
+    return not any(file.stat().st_mtime >= written for file in stored)

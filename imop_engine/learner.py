@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ from imop_engine.problem import Problem
 from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT, is_rate
 from imop_engine.weights import EDGE, lam_of, simplex_rows, weight_grid
 
+LOG = logging.getLogger("imop")
 ALGORITHMS = ("accelerated", "full")
 Rate = float | Callable[[int], float]
 
@@ -138,6 +140,8 @@ class OnlineLearner:
     def partial_fit(self, decisions: Any) -> OnlineLearner:
         """Learn from more decisions, in their order. Any chunking gives the same result."""
         Y = self.problem.check_decisions(decisions)
+        if kernels.needs_compiling():
+            LOG.warning("Compiling the numerical code; this happens once and takes about a minute.")
         rates = self._rates(len(Y))
         theta = self.theta_.copy()
         told = Rounds.empty(len(Y))

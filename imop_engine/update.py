@@ -89,12 +89,14 @@ def _portfolio_update(
     arrays, theta_set = problem.portfolio, problem.theta
     lam = float(lam_of(w))
     segment = kernels.segment_of(frontier.lams, len(frontier.lams), lam)
+    state = frontier.states[segment]
     m = 3 * problem.n + 1
     theta_new, x_new = theta.copy(), np.empty(problem.n)
     _, bound, nodes, _, _ = kernels.portfolio_update(
         arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
         theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper, arrays.caps,
-        theta, y, lam, rate, frontier.at(w), frontier.states[segment], np.inf,
+        theta, y, lam, rate,
+        kernels.multiplier_at(arrays.covariance, theta, frontier.at(w), state, lam), state, np.inf,
         node_limit, np.empty(m, np.int64), np.zeros(m, np.int64), 0, theta_new, x_new,
     )  # fmt: skip
     # The pair that is reported is feasible to the last digit: x is solved anew for theta.

@@ -19,6 +19,12 @@ def warm() -> float:
     imop.summarize(learner, Y)
     imop.efficient_frontier(problem, learner.theta_).project(Y)
     imop.implicit_update(problem, learner.theta_, Y[0], 0.5, 1.0)
+    mqp = imop.quadratic_problem(
+        [np.eye(2), 2 * np.eye(2)], [[-1, 0], [0, -1]], [[-1, -1]], [-1], learn="b"
+    )
+    imop.OnlineLearner(mqp, weights=3).partial_fit(Y[:, :2])
+    imop.OnlineLearner(mqp, weights=3).assign(Y[:, :2])
+    imop.implicit_update(mqp, [-1.0], Y[0, :2], 0.5, 1.0)
     return time.perf_counter() - start
 
 
