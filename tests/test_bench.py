@@ -1,0 +1,88 @@
+"""`imop bench` measures what it says; how fast this machine is, no test asserts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from imop_engine import bench
+
+SECTIONS = {
+    "gurobi", "gurobi_tuned", "algorithms", "assets", "weights", "rounds", "stream", "frontier",
+    "forward", "start",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    for needed in ("gurobipy", "cvxcla", "daqp", "quadprog"):
+        pytest.importorskip(needed)
+    out = tmp_path_factory.mktemp("results")
+    made = bench.run(quick=True, out=out)
+    assert json.loads((out / "quick.json").read_text()) == made
+    return made
+
+
+def rows(report: dict, name: str) -> list[dict]:
+    return next(section["rows"] for section in report["sections"] if section["name"] == name)
+
+
+def test_the_report_has_every_section_and_says_what_it_ran_on(report: dict) -> None:
+    assert {section["name"] for section in report["sections"]} == SECTIONS
+    assert all(section["rows"] and section["how"] for section in report["sections"])
+    assert {"python", "numpy", "numba", "gurobipy"} <= set(report["versions"])
+    assert report["machine"]["cpu"]
+
+
+def test_every_measurement_is_a_positive_number(report: dict) -> None:
+    for section in report["sections"]:
+        for row in section["rows"]:
+            for name, value in row.items():
+                if name.endswith(("_us", "_ms", "us", "ratio", "seconds", "per_second")):
+                    assert value > 0, (section["name"], name)
+
+
+@pytest.mark.parametrize("name", ["gurobi", "gurobi_tuned"])
+def test_ratios_are_those_of_the_times_beside_them(report: dict, name: str) -> None:
+    found = rows(report, name)
+    assert [row["algorithm"] for row in found] == [2, 1] * 4
+    for row in found:
+        spent = 1e3 * (row["forward_ms"] + row["update_ms"])
+        assert row["ratio"] == pytest.approx(spent / row["native_us"])
+        assert row["ratio_update_alone"] == pytest.approx(1e3 * row["update_ms"] / row["native_us"])
+        assert row["gurobi_rounds"] >= 1
+
+
+def test_solvers_that_are_compared_found_the_same(report: dict) -> None:
+    for row in rows(report, "forward"):
+        assert max(row["quadprog_apart"], row["daqp_apart"]) < 1e-7
+    assert all(row["apart"] < 1e-7 for row in rows(report, "frontier"))
+    # Gurobi's default tolerance is 1e-4 of an objective, and 1e-6 in each constraint.
+    assert all(-1e-6 < row["excess"] < 0.01 for row in rows(report, "gurobi"))
+
+
+def test_the_page_holds_every_row(report: dict) -> None:
+    page = bench.page(report)
+    for section in report["sections"]:
+        assert f"## {section['title']}" in page
+        for row in section["rows"]:
+            assert " | ".join(bench.shown(value) for value in row.values()) in page
+
+
+def test_a_missing_solver_leaves_a_section_that_says_so() -> None:
+    def missing(size: bench.Size, say: bench.Say) -> list[bench.Section]:
+        raise ImportError("No module named 'cvxcla'")
+
+    (section,) = bench.attempt(missing, bench.QUICK, print)
+    assert section.rows == []
+    assert "Not measured: No module named 'cvxcla'" in section.how
+
+
+def test_results_in_the_tree_and_the_page_agree() -> None:
+    root = Path(__file__).resolve().parents[1]
+    kept, page = root / "benchmarks" / "results" / "bench.json", root / "docs" / "benchmarks.md"
+    if not kept.exists():
+        pytest.skip("no results are kept yet; `make bench` makes them")
+    assert page.read_text() == bench.page(json.loads(kept.read_text()))
