@@ -13,10 +13,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from imop_engine import errors
+    from imop_engine.batch import BatchFit, JointUpdate, batch_update, fit_batch
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
     from imop_engine.learner import Assignment, OnlineLearner
     from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
+    from imop_engine.theory import Constants, constants
     from imop_engine.update import Update, implicit_update
 
 _HOME = {
@@ -25,12 +27,17 @@ _HOME = {
     "frontier": ("Frontier", "Projection", "efficient_frontier", "solve"),
     "update": ("Update", "implicit_update"),
     "learner": ("Assignment", "OnlineLearner"),
+    "batch": ("BatchFit", "JointUpdate", "batch_update", "fit_batch"),
+    "theory": ("Constants", "constants"),
     "results": ("Result", "aligned_error", "risk_aversion", "summarize"),
 }
 
 __all__ = [
     "Assignment",
+    "BatchFit",
+    "Constants",
     "Frontier",
+    "JointUpdate",
     "OnlineLearner",
     "Problem",
     "Projection",
@@ -38,8 +45,11 @@ __all__ = [
     "Update",
     "affine_problem",
     "aligned_error",
+    "batch_update",
+    "constants",
     "efficient_frontier",
     "errors",
+    "fit_batch",
     "implicit_update",
     "portfolio_problem",
     "quadratic_problem",

@@ -1,4 +1,4 @@
-"""The shell: `imop demo` and `imop app`.
+"""The shell: `imop demo`, `imop app` and `imop bench`.
 
 Two promises hold for every command. Whatever goes wrong for a reason we can name ends in one
 sentence on standard error and exit code 2; and with `--json` standard output carries one JSON
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -203,6 +204,36 @@ def _print_demo(result: Result, figures: dict[str, Any]) -> None:
         f"{figures['certified']:.1%} of the updates certified optimal; seed {figures['seed']}.",
         highlight=False,
     )
+
+
+@app.command()
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version, under a minute.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results as JSON.", file_okay=False)
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Markdown page to write from the results.", dir_okay=False)
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on standard output.")
+    ] = False,
+) -> None:
+    """Measure the engine against Gurobi and others, and how its cost grows."""
+    from imop_engine import bench as measurements
+
+    def say(what: str) -> None:
+        typer.echo(f"measuring: {what}", err=True)
+
+    report = measurements.run(quick, out, say)
+    if page is not None:
+        page.write_text(measurements.page(report))
+    if as_json:
+        typer.echo(json.dumps(report, indent=1))
+    else:
+        measurements.show(report)
 
 
 @app.command("app")

@@ -86,10 +86,12 @@ class Conditions:
         constant[s], constant[slack] = c0, -problem.rhs0
         on_free[s, :m], on_free[s, m:] = -problem.rows.T, -problem.equal_rows.T
         on_free[u, :m] = np.eye(m)
-        lower[x], upper[x] = problem.lower, problem.upper
+        # a cap that the budget already enforces is no condition of its own
+        caps = problem.upper if problem.kind == "quadratic" else problem.portfolio.caps
+        lower[x], upper[x] = problem.lower, caps
         lower[theta], upper[theta] = problem.theta.lower, problem.theta.upper
         lower[slack], lower[u] = 0.0, 0.0
-        below, above = np.isfinite(problem.lower), np.isfinite(problem.upper)
+        below, above = np.isfinite(problem.lower), np.isfinite(caps)
         case = np.select(
             [below & above, below, above],
             [kernels.ANY, kernels.LOWER_OR_FREE, kernels.FREE_OR_UPPER],
@@ -156,5 +158,6 @@ def forward_bounds(problem: Problem, theta: Vector) -> tuple[Vector, Vector]:
     """Bounds of the rows x, A x, E x."""
     b = problem.right_hand_side(theta)
     lower = np.concatenate([problem.lower, b, problem.equal_rhs])
-    upper = np.concatenate([problem.upper, np.full(b.size, np.inf), problem.equal_rhs])
+    caps = problem.upper if problem.kind == "quadratic" else problem.portfolio.caps
+    upper = np.concatenate([caps, np.full(b.size, np.inf), problem.equal_rhs])
     return lower, upper

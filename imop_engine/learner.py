@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.backends import BACKENDS, Backend, make_backend
+from imop_engine.batch import batch_update
 from imop_engine.conditions import GeneralArrays, forward_bounds
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import decisions as decide
@@ -62,8 +64,9 @@ class OnlineLearner:
             (Algorithm 1: the best update over all weights of the grid).
         rate: eta_t = rate / sqrt(t), or a function of the round t = 1, 2, ...
         theta0: where to start; None is the paper's zero. Projected on Theta.
-        backend: "native".
+        backend: "native", or "gurobi" for the paper's mixed-integer route ("cvxpy" only decides).
         node_limit: nodes an update may use before it stops with an honest gap.
+        batch: decisions per update (the paper's mini-batches); a remainder waits for the next call.
 
     Learned state: `theta_`, `rounds_`, `losses_` (l(y_t, theta_t) before each update),
     `certified_` (share of updates proven optimal), `nodes_`, `weights_`.
@@ -78,6 +81,7 @@ class OnlineLearner:
         theta0: ArrayLike | None = None,
         backend: str = "native",
         node_limit: int = NODE_LIMIT,
+        batch: int = 1,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise InvalidInput(
@@ -96,10 +100,19 @@ class OnlineLearner:
                 "weights='exact' needs the exact frontier, which portfolio problems have; "
                 "give a grid here, weights=41 for example."
             )
-        if backend != "native":
-            raise InvalidInput(f"there is no backend {backend!r}; use 'native'.")
+        if backend not in BACKENDS:
+            raise InvalidInput(
+                f"there is no backend {backend!r}; use one of {', '.join(BACKENDS)}."
+            )
+        if self.exact and backend != "native":
+            raise InvalidInput("weights='exact' is what the native backend does; give a grid here.")
         if not callable(rate) and not is_rate(rate):
             raise InvalidInput(f"the rate must be a positive number or a function; got {rate!r}.")
+        if batch < 1 or (batch > 1 and (algorithm != "accelerated" or backend != "native")):
+            raise InvalidInput(
+                f"batch={batch} needs algorithm='accelerated' and backend='native'; "
+                "one decision at a time is batch=1."
+            )
         if node_limit < 3:
             raise InvalidInput(f"node_limit must be at least 3; got {node_limit}.")
         self.problem = problem
@@ -107,6 +120,8 @@ class OnlineLearner:
         self.rate = rate
         self.backend = backend
         self.node_limit = int(node_limit)
+        self.batch = int(batch)
+        self._waiting = np.empty((0, problem.n))
         self.weights_: Vector = (
             np.array([EDGE, 1.0 - EDGE]) if self.exact else weight_grid(problem, weights)
         )
@@ -140,12 +155,16 @@ class OnlineLearner:
     def partial_fit(self, decisions: Any) -> OnlineLearner:
         """Learn from more decisions, in their order. Any chunking gives the same result."""
         Y = self.problem.check_decisions(decisions)
+        if self.batch > 1:
+            return self._fit_batches(Y)
         if kernels.needs_compiling():
             LOG.warning("Compiling the numerical code; this happens once and takes about a minute.")
         rates = self._rates(len(Y))
         theta = self.theta_.copy()
         told = Rounds.empty(len(Y))
-        if self.problem.kind == "portfolio":
+        if self.backend != "native":
+            done = self._run_backend(theta, Y, rates, told)
+        elif self.problem.kind == "portfolio":
             done = self._run_portfolio(theta, Y, rates, told)
         else:
             done = self._run_general(theta, Y, rates, told)
@@ -163,6 +182,28 @@ class OnlineLearner:
         proven = told.gaps <= CERTIFIED_RELATIVE * told.objectives + CERTIFIED_ABSOLUTE
         self._certified += int((updated & proven).sum())
         self._losses.append(told.losses)
+        return self
+
+    def _fit_batches(self, Y: Matrix) -> OnlineLearner:
+        """Joint updates of `batch` decisions each, their weights assigned first."""
+        Y = np.vstack([self._waiting, Y])
+        full = len(Y) - len(Y) % self.batch
+        for first in range(0, full, self.batch):
+            group = Y[first : first + self.batch]
+            found = self.assign(group)
+            rate = self._rates(1, self.updates_)[0]
+            self._losses.append(found.distances**2)
+            self.rounds_ += len(group)
+            if np.all(found.distances**2 <= kernels.ZERO_LOSS):
+                continue
+            update = batch_update(
+                self.problem, self.theta_, group, list(found.weights), rate, self.node_limit
+            )
+            self.theta_ = update.theta
+            self.updates_ += 1
+            self.nodes_ += update.nodes
+            self._certified += int(update.certified)
+        self._waiting = Y[full:]
         return self
 
     def _run_portfolio(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
@@ -192,6 +233,33 @@ class OnlineLearner:
                 told.losses, np.empty(len(Y), np.int64), told.nodes, told.gaps, told.objectives,
             )
         )  # fmt: skip
+
+    def _run_backend(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
+        """The algorithms word for word over another solver; the models stay hot between rounds."""
+        solver = self._solver
+        told.nodes[:], told.gaps[:], told.objectives[:] = 0, 0.0, 0.0
+        for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
+            X = solver.decisions(theta)
+            k = kernels.nearest_row(X, y, self._middle)
+            told.losses[t] = float(np.sum((y - X[k]) ** 2))
+            if told.losses[t] <= kernels.ZERO_LOSS:
+                continue
+            if self.algorithm == "full":
+                update, _ = solver.full_update(theta, y, float(rate))
+            else:
+                update = solver.update(theta, y, int(k), float(rate))
+            theta[:] = update.theta
+            told.nodes[t] = max(1, update.nodes)
+            told.gaps[t], told.objectives[t] = update.gap, update.objective
+        return len(Y)
+
+    @cached_property
+    def _solver(self) -> Backend:
+        return make_backend(self.backend, self.problem, simplex_rows(self.problem, self.weights_))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the solver's models, which do not pickle; they are built again when needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_solver"}
 
     @cached_property
     def _general(self) -> GeneralArrays:
@@ -228,8 +296,9 @@ class OnlineLearner:
         kernels.nearest_rows(X, Y, self._middle, k, distances)
         return Assignment(self.weights_[k], distances)
 
-    def _rates(self, count: int) -> Vector:
-        rounds = np.arange(self.rounds_ + 1, self.rounds_ + count + 1)
+    def _rates(self, count: int, done: int | None = None) -> Vector:
+        done = self.rounds_ if done is None else done
+        rounds = np.arange(done + 1, done + count + 1)
         if not callable(self.rate):
             result: Vector = float(self.rate) / np.sqrt(rounds)
             return result

@@ -61,8 +61,6 @@ def implicit_update(
     >>> update.certified, round(float(update.theta[1]), 3)
     (True, 0.074)
     """
-    if backend != "native":
-        raise InvalidInput(f"there is no backend {backend!r}; use 'native'.")
     current = problem.theta.nearest(problem.check_theta(theta))
     if np.ndim(decision) != 1:
         raise InvalidInput(f"an update takes one decision, a list of {problem.n} numbers.")
@@ -70,6 +68,10 @@ def implicit_update(
     w = check_weight(problem, weight)
     if not is_rate(rate):
         raise InvalidInput(f"the rate must be a positive number; got {rate!r}.")
+    if backend != "native":
+        from imop_engine.backends import make_backend  # only who asks for a solver loads it
+
+        return make_backend(backend, problem, w[None]).update(current, y, 0, float(rate))
     if problem.kind == "portfolio":
         return _portfolio_update(problem, current, y, float(w[0]), float(rate), node_limit)
     return _general_update(problem, current, y, w, float(rate), node_limit)

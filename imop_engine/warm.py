@@ -25,6 +25,7 @@ def warm() -> float:
     imop.OnlineLearner(mqp, weights=3).partial_fit(Y[:, :2])
     imop.OnlineLearner(mqp, weights=3).assign(Y[:, :2])
     imop.implicit_update(mqp, [-1.0], Y[0, :2], 0.5, 1.0)
+    imop.batch_update(problem, learner.theta_, Y, [0.4, 0.6], 1.0)
     return time.perf_counter() - start
 
 
