@@ -18,7 +18,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 FEASIBLE = 1e-9  # violation below which a point counts as feasible: far above rounding at size 1
-SOLVED = 1e-8  # residual of the optimality conditions above which a twin refuses to answer
+SOLVED = (
+    1e-10  # residual of the optimality conditions, for an H of size 1, above which a twin refuses
+)
 
 # The paper's appendix, tables "True Expected Return" and "True Return Covariances Matrix".
 SECURITIES_RETURN = np.array([0.1791, 0.1143, 0.1357, 0.0837, 0.1653, 0.1808, 0.0352, 0.0368])
@@ -94,15 +96,14 @@ def portfolio(
 ) -> Weighted:
     """Section 4.2 for one weight: f_1 = −r'x, f_2 = x'Qx, 1'x = 1, 0 <= x <= upper; θ = r.
 
-    The weighted sum is divided by w or 2(1−w), whichever is larger, so that no row vanishes.
+    The weighted sum is divided by 2(1−w), so that H = Q whatever the weight; w < 1.
     """
     n = len(Q)
-    scale = max(w, 2 * (1 - w))
     eye = np.eye(n)
     return Weighted(
-        H=2 * (1 - w) / scale * np.asarray(Q, dtype=float),
+        H=np.array(Q, dtype=float),
         g=np.zeros(n),
-        G=-w / scale * eye,
+        G=-w / (2 * (1 - w)) * eye,
         M=np.vstack([eye, -eye]),
         m=np.concatenate([np.zeros(n), -np.broadcast_to(np.asarray(upper, float), n)]),
         N=np.zeros((2 * n, n)),
@@ -180,7 +181,9 @@ def convex_program(
     G_, h_ = G_[moves] / length[moves, None], h_[moves] / length[moves]
     if basis.shape[1] == 0:
         return start
-    prox = 0.0 if np.linalg.eigvalsh(P_)[0] > 1e-6 else 1e-5
+    size = np.max(np.abs(P))  # the solver's tolerances are meant for a matrix of size 1
+    P_, q_ = P_ / size, q_ / size
+    prox = 0.0 if np.linalg.eigvalsh(P_)[0] > 1e-9 else 1e-5
     t = np.zeros(len(q_))
     for _ in range(100):
         before = t
@@ -189,7 +192,13 @@ def convex_program(
             return None
         if prox * np.linalg.norm(t - before) <= 1e-13:
             break
-    return start + basis @ t
+    v = start + basis @ t
+    missed = max(np.max(np.abs(C @ v - f), initial=0.0), np.max(h - G @ v, initial=0.0))
+    if missed > 1e-7 * (1 + np.max(np.abs(v))):
+        raise ArithmeticError(
+            f"a convex program was solved wrongly: a row is missed by {missed:.1e}"
+        )
+    return v
 
 
 def _solutions(C: np.ndarray, f: np.ndarray, size: int) -> tuple[np.ndarray | None, np.ndarray]:
@@ -211,12 +220,11 @@ def _strictly_convex(
     """Argmin of ½t'Pt + q't, G t >= h, P positive definite; None where infeasible."""
     if len(h) == 0:
         return -np.linalg.solve(P, q)
-    size = np.max(np.abs(P))  # the solver's tolerances are meant for a matrix of size 1
     flag = -1
-    for tolerance in (1e-11, FEASIBLE):  # a set that is one point may look empty to the first
+    for tolerance in (1e-11, 1e-10, FEASIBLE):  # a set that is one point may look empty at first
         t, _, flag, _ = daqp.solve(
-            np.ascontiguousarray(P / size),
-            np.ascontiguousarray(q / size),
+            np.ascontiguousarray(P),
+            np.ascontiguousarray(q),
             np.ascontiguousarray(G),
             np.full(len(h), 1e30),
             np.ascontiguousarray(h),
@@ -224,7 +232,7 @@ def _strictly_convex(
             primal_tol=tolerance,
             eps_prox=0.0,
         )
-        if flag != -1:
+        if flag >= 1:
             break
     if flag == -1:
         return None
@@ -253,17 +261,24 @@ def kkt_residual(weighted: Weighted, theta: np.ndarray, x: np.ndarray) -> float:
 def forward(weighted: Weighted, theta: np.ndarray) -> np.ndarray:
     """S(w, θ) of (PWS), one convex program, proved by its optimality conditions."""
     theta = np.asarray(theta, dtype=float)
-    x = convex_program(
-        weighted.H,
-        weighted.g + weighted.G @ theta,
-        weighted.E,
-        weighted.d,
-        weighted.M,
-        weighted.m + weighted.N @ theta,
-    )
+    linear, bounds = weighted.g + weighted.G @ theta, weighted.m + weighted.N @ theta
+    x = convex_program(weighted.H, linear, weighted.E, weighted.d, weighted.M, bounds)
     if x is None:
         raise ValueError("no feasible decision")
-    residual = kkt_residual(weighted, theta, x)
+    # Once more as equations on the rows found active: rounding then enters only once.
+    active = weighted.M @ x - bounds <= 1e-7
+    none = np.zeros((0, weighted.n))
+    polished = convex_program(
+        weighted.H,
+        linear,
+        np.vstack([weighted.E, weighted.M[active]]),
+        np.append(weighted.d, bounds[active]),
+        none,
+        none[:, 0],
+    )
+    tried = [one for one in (x, polished) if one is not None]
+    x = min(tried, key=lambda one: kkt_residual(weighted, theta, one))
+    residual = kkt_residual(weighted, theta, x) / np.max(np.abs(weighted.H))
     if residual > SOLVED:
         raise ArithmeticError(f"forward solve not proved: residual {residual:.1e}")
     return x
@@ -372,6 +387,7 @@ def _gurobi_environment():
             "Threads": 1,
             "MIPGap": 0.0,
             "MIPGapAbs": 0.0,
+            "NumericFocus": 2,
             "PreSOS1BigM": 0,  # a big M would let complementarity slip by its tolerance
             **tight,
         }
@@ -409,11 +425,17 @@ def update_gurobi(
         model.optimize()
         if model.Status != gurobipy.GRB.OPTIMAL:
             raise ArithmeticError(f"Gurobi ended with status {model.Status}")
-        active = [row for row in range(rows) if u.X[row] > s.X[row]]
-        found = Update(r.X, x.X, model.ObjVal)
-        bound = float(model.ObjBound)
-    exact = update_case(weighted, theta, y, eta, active)
-    return repaired(weighted, theta, y, eta, exact or found), bound
+        at, bound = np.column_stack([s.X, u.X]), float(model.ObjBound)
+    # Pairs that Gurobi leaves at both ends within its tolerance are tried both ways.
+    unclear = np.flatnonzero(np.max(at, axis=1) <= 1e-6)[:6]
+    clear = [row for row in range(rows) if at[row, 1] > at[row, 0] and row not in unclear]
+    cases = itertools.product(*[[(), (int(row),)] for row in unclear])
+    tried = [
+        update_case(weighted, theta, y, eta, clear + [row for rows in case for row in rows])
+        for case in cases
+    ]
+    best = min((one for one in tried if one is not None), key=lambda one: one.objective)
+    return repaired(weighted, theta, y, eta, best), bound
 
 
 # -- the algorithms --------------------------------------------------------------------------

@@ -29,15 +29,6 @@ def small(seed: int, n: int = 4, upper: float = 1.0):
     return imop.portfolio_problem(Q, upper=upper, anchors=anchors), at_weight, start, decisions
 
 
-def supports(**options) -> bool:
-    """Whether an option of the contract exists already."""
-    try:
-        imop.OnlineLearner(imop.portfolio_problem(EIGHT), **options)
-    except imop.errors.InvalidInput:
-        return False
-    return True
-
-
 def test_the_grid_is_even_with_its_ends_moved_inside():
     for count in (6, 11, 41):
         grid = np.linspace(0, 1, count)
@@ -84,7 +75,6 @@ def test_the_whole_run_is_that_of_algorithm_2(seed):
     assert np.allclose(learner.theta_, thetas[-1], atol=1e-6, rtol=0)
 
 
-@pytest.mark.skipif(not supports(algorithm="full"), reason="Algorithm 1 is not there yet")
 @pytest.mark.parametrize("seed", range(4))
 def test_the_whole_run_is_that_of_algorithm_1(seed):
     problem, at_weight, start, decisions = small(seed + 70, n=3)
@@ -96,7 +86,6 @@ def test_the_whole_run_is_that_of_algorithm_1(seed):
     assert np.allclose(learner.theta_, thetas[-1], atol=1e-6, rtol=0)
 
 
-@pytest.mark.skipif(not supports(weights="exact"), reason='weights="exact" is not there yet')
 def test_the_exact_loss_is_the_distance_from_the_whole_frontier():
     problem, at_weight, start, decisions = small(3)
     learner = imop.OnlineLearner(problem, weights="exact", theta0=start)

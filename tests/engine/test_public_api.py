@@ -10,6 +10,7 @@ import reference
 
 FUNCTIONS = {
     "portfolio_problem": ["covariance", "upper", "bounds", "anchors", "names"],
+    "quadratic_problem": ["Q", "c", "A", "b", "learn", "bounds"],
     "solve": ["problem", "theta", "weight"],
     "implicit_update": ["problem", "theta", "decision", "weight", "rate", "backend"],
     "efficient_frontier": ["problem", "theta"],

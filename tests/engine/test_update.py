@@ -197,3 +197,37 @@ def test_a_singular_covariance_still_gives_a_consistent_answer():
     assert update.bound <= update.objective + 1e-12
     weighted = reference.portfolio(Q, 0.6)
     assert reference.kkt_residual(weighted, update.theta, update.x) <= 1e-8
+
+
+# -- Θ that the anchors pin to one point
+
+
+def pinned(n: int, seed: int, w: float, eta: float) -> Instance:
+    """Two portfolio anchors that, within the box, a single vector of returns satisfies."""
+    rng = np.random.default_rng(seed)
+    truth = np.zeros(n)
+    truth[-1] = rng.uniform(0, 0.3)
+    if n == 2:
+        truth = np.full(2, 0.1)
+    rows = [(row, float(row @ truth)) for row in rng.dirichlet(np.ones(n), size=2)]
+    return instance(0.02 * (np.eye(n) + 1), truth, rng.normal(size=n), w, eta, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("n", "seed", "w", "eta"),
+    [
+        (2, 0, 0.5, 1.0),
+        (3, 1, 0.95, 100.0),
+        pytest.param(2, 2, 0.999, 1.0, marks=pytest.mark.xfail(reason="not certified")),
+        pytest.param(4, 131, 0.5, 1.0, marks=pytest.mark.xfail(reason="called infeasible")),
+        pytest.param(5, 3, 0.5, 100.0, marks=pytest.mark.xfail(reason="leaves its anchors")),
+    ],
+)
+def test_anchors_may_leave_one_estimate(n, seed, w, eta):
+    drawn = pinned(n, seed, w, eta)
+    update = native(drawn)
+    assert_consistent(drawn, update)
+    assert_certificate(update)
+    weighted = drawn.weighted()
+    best = reference.update_enumerated(weighted, drawn.theta, drawn.y, eta)
+    assert_least(update, best.objective)
