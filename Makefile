@@ -31,7 +31,8 @@ format: $(READY_DEV) ## put the formatting right
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## measure what benchmarks/ claims
+bench: $(READY_DEV) ## measure: results in benchmarks/results, their page docs/benchmarks.md
+	@$(BIN)/imop bench --out benchmarks/results --page docs/benchmarks.md
 	@for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" || exit 1; done
 
 constraints: $(READY_DEV) ## pin the newest versions that fit together

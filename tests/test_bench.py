@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict:
     for needed in ("gurobipy", "cvxcla", "daqp", "quadprog"):
         pytest.importorskip(needed)
     out = tmp_path_factory.mktemp("results")
-    made = bench.run(quick=True, out=out)
+    command = [Path(sys.executable).with_name("imop"), "bench", "--quick", "--json"]
+    files = ["--out", out, "--page", out / "page.md"]
+    done = subprocess.run([*command, *files], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
     assert json.loads((out / "quick.json").read_text()) == made
+    assert (out / "page.md").read_text() == bench.page(made)
     return made
 
 
