@@ -202,7 +202,8 @@ def against_gurobi(size: Size, say: Say) -> list[Section]:
         f"Native: the whole loop over {size.rounds} decisions. Gurobi: SOS1 pairs, default "
         "tolerances, models kept hot, on `gurobi rounds` rounds spread evenly over the same "
         "stream; `forward` is its K forward solves, `update` its mixed-integer programs, K of them "
-        "in Algorithm 1, each with one forward solve for the decision that goes with its theta. `ratio` compares whole rounds; `ratio update alone` sets Gurobi's "
+        "in Algorithm 1, each with one forward solve for the decision that goes with its theta. "
+        "`ratio` compares whole rounds; `ratio update alone` sets Gurobi's "
         "update alone against the whole native round. `excess` is how far its objective was "
         "above the native one at worst, as a share."
     )
@@ -408,8 +409,8 @@ def frontier(size: Size, say: Say) -> list[Section]:
              "apart": float(np.abs(found.portfolios[0] - least).max())}
         )  # fmt: skip
     how = (
-        "Microseconds to trace all turning points from Python, set-up included. `apart` is the largest difference "
-        "between the two portfolios of least variance."
+        "Microseconds to trace all turning points from Python, set-up included. `apart` is the "
+        "largest difference between the two portfolios of least variance."
     )
     return [Section("frontier", "Frontier against cvxcla", how, rows)]
 
