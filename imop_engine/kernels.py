@@ -35,6 +35,8 @@ compiled = njit(cache=True, error_model="numpy")
 # -- tolerances ---------------------------------------------------------------------------------
 FEASIBLE = 1e-11  # a row may miss its bound by this much of its own scale
 DEPENDENT = 1e-10  # relative size of a pivot below which a row depends on the working set
+BROKEN = 1e-8  # a leaf that misses a bound by this share is not believed
+DOUBTFUL = 1e-5  # below this share a pivot is computed again, with its rounding taken out
 SATISFIED = 1e-10  # a complementarity pair holds when its smaller side is below this, scaled
 PRUNE = 1e-8  # a node is closed when its bound is within this share of the incumbent
 MULTIPLIER_RIDGE = 1e-7  # curvature given to multipliers, relative to the rows they stand in
@@ -88,15 +90,27 @@ def border(G, q, W, nw, inv, j, column):
     the inverse is huge, and row j, the first to touch it, would lose its own part of the pivot to
     rounding: `own` has that part, `attach` uses it. Otherwise own is nan.
     """
+    residual = np.empty(nw)
     for a in range(nw):
         t = 0.0
         for b in range(nw):
             t += inv[a, b] * G[j, W[b]]
         column[a] = t
-    pivot = G[j, j]
     loose = q == 1 and inv[0, 0] * G[W[0], W[0]] > 0.5
-    for a in range(1 if loose else 0, nw):
-        pivot -= column[a] * G[j, W[a]]
+    for _ in range(3):
+        pivot = G[j, j]
+        for a in range(1 if loose else 0, nw):
+            pivot -= column[a] * G[j, W[a]]
+        if pivot > DOUBTFUL * scale_of(G, j):
+            break
+        for a in range(nw):  # nearly dependent, or only rounding: solve for what is missing
+            t = G[j, W[a]]
+            for b in range(nw):
+                t -= G[W[a], W[b]] * column[b]
+            residual[a] = t
+        for a in range(nw):
+            for b in range(nw):
+                column[a] += inv[a, b] * residual[b]
     if loose and G[j, W[0]] != 0.0:
         return pivot - column[0] * G[j, W[0]], pivot
     return pivot, np.nan
@@ -352,6 +366,16 @@ def recentre(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
 
 
 @compiled
+def within(v, lo, hi, scale):
+    """Whether every row keeps its bounds, to a tolerance that only broken arithmetic exceeds."""
+    for i in range(v.size):
+        slack = BROKEN * (scale[i] + abs(v[i]))
+        if scale[i] > 0.0 and (v[i] < lo[i] - slack or v[i] > hi[i] + slack):
+            return False
+    return True
+
+
+@compiled
 def first_step(G, q, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
     """How much the value grows, at least, when row j must move by `miss`: one dual step."""
     pivot, _ = border(G, q, W, nw, inv, j, column)
@@ -444,8 +468,11 @@ def tree(
             if branch < 0:
                 if status == OPTIMAL:
                     centre[:] = v0
+                    relaxed = value
                     value = recentre(G, q, centre, lo, hi, W, nw, side, inv, mu, v)
-                    if value < best_value:
+                    if not within(v, lo, hi, scale):  # rounding won: no leaf, but its bound stays
+                        closed = min(closed, relaxed)
+                    elif value < best_value:
                         best_value = value
                         best_v[:] = v
                         improved = True

@@ -31,6 +31,7 @@ from imop_engine.arguments import (
 )
 from imop_engine.errors import Infeasible, InvalidInput
 
+POINT = 1e-9  # bounds give way by this much where box and anchors meet in a single point
 FILL = 1e-9  # caps may miss a full budget by this much and still count as filling it exactly
 
 
@@ -68,16 +69,21 @@ class ParameterSet:
         if rest.shape[0]:
             open_ = np.diag(projector) > 0
             inner = rest[:, open_]
-            pseudo = np.linalg.pinv(inner)
-            projector[np.ix_(open_, open_)] -= pseudo @ inner
-            offset[open_] = pseudo @ (values - rest @ offset)
-        return (projector + projector.T) / 2, offset
+            _, singular, right = np.linalg.svd(inner)
+            rank = int((singular > 1e-12 * singular.max(initial=0.0)).sum())
+            basis = right[rank:].T  # empty where the equalities leave one point: exactly zero then
+            projector[np.ix_(open_, open_)] = basis @ basis.T
+            offset[open_] = np.linalg.pinv(inner) @ (values - rest @ offset)
+        return projector, offset
 
     def nearest(self, theta: ArrayLike) -> Vector:
         """The point of the set nearest to theta."""
         wish = np.asarray(theta, dtype=float)
         start = self.projector @ wish + self.offset
         point = project_rows(self.projector, start, self.lower, self.upper)
+        if point is None:  # a set that is one point may be empty by rounding alone
+            room = POINT * (1.0 + np.abs(start))
+            point = project_rows(self.projector, start, self.lower - room, self.upper + room)
         if point is None:
             raise Infeasible(
                 "no parameters satisfy the bounds and the anchors at once: "

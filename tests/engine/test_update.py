@@ -218,9 +218,9 @@ def pinned(n: int, seed: int, w: float, eta: float) -> Instance:
     [
         (2, 0, 0.5, 1.0),
         (3, 1, 0.95, 100.0),
-        pytest.param(2, 2, 0.999, 1.0, marks=pytest.mark.xfail(reason="not certified")),
-        pytest.param(4, 131, 0.5, 1.0, marks=pytest.mark.xfail(reason="called infeasible")),
-        pytest.param(5, 3, 0.5, 100.0, marks=pytest.mark.xfail(reason="leaves its anchors")),
+        (2, 2, 0.999, 1.0),
+        (4, 131, 0.5, 1.0),
+        (5, 3, 0.5, 100.0),
     ],
 )
 def test_anchors_may_leave_one_estimate(n, seed, w, eta):
