@@ -68,10 +68,17 @@ def batch_update(
     Y = problem.check_decisions(decisions)
     if not is_rate(rate):
         raise InvalidInput(f"the rate must be a positive number; got {rate!r}.")
-    if len(Y) != len(weights) or len(Y) == 0:
-        raise InvalidInput(f"there are {len(Y)} decisions and {len(weights)} weights.")
+    count = len(weights) if hasattr(weights, "__len__") else 0
+    if len(Y) != count or len(Y) == 0:
+        raise InvalidInput(
+            f"there are {len(Y)} decisions and {count} listed weights; each decision needs one."
+        )
     start = problem.theta.nearest(problem.check_theta(theta))
-    W = [np.maximum(check_weight(problem, w), 1e-9) for w in weights]
+    W = [check_weight(problem, w) for w in weights]
+    if problem.kind == "portfolio" and any(w[0] == 1.0 for w in W):
+        raise InvalidInput(
+            "at weight 1 risk does not count and many portfolios are optimal; use at most 0.999."
+        )
     rows = _Stack.of(problem, start, Y, W, rate / len(Y))
     best = np.empty(rows.start.size)
     size = rows.start.size
@@ -125,11 +132,13 @@ class _Stack:
         lower[N * each : rows], upper[N * each : rows] = problem.theta.lower, problem.theta.upper
         pair_x, pair_s, case, region = [], [], [], []
         constant = 0.0
+        known = True  # whether theta allows a decision at every weight: then there is a region
         for i, (y, w) in enumerate(zip(Y, W, strict=True)):
             c = Conditions.of(problem, w)
             at = slice(i * each, (i + 1) * each)
             columns = slice(rows + i * q, rows + (i + 1) * q)
             sides, multipliers = _forward(problem, theta, w)
+            known &= sides is not None
             on_theta[at] = c.on_theta[:each]
             gram[at, at] = c.on_x[:each] @ plane @ c.on_x[:each].T * (0.5 / rate)
             gram[at, columns] = c.on_free[:each]
@@ -142,7 +151,8 @@ class _Stack:
             pair_s.append(c.pair_s + i * each)
             case.append(c.case)
             here = np.empty(n + m, np.int8)
-            kernels.regions(sides, n, m, c.case, here)
+            if sides is not None:
+                kernels.regions(sides, n, m, c.case, here)
             region.append(here)
         gram[:rows, :rows] += on_theta @ projector @ on_theta.T
         start[:rows] += on_theta @ theta
@@ -157,13 +167,13 @@ class _Stack:
             scale[j] = 0.0
         return cls(
             gram, scale, start, lower, upper, np.concatenate(pair_x), np.concatenate(pair_s),
-            np.concatenate(case), np.concatenate(region), N * q,
-            np.arange(N * each, rows), constant,
+            np.concatenate(case), np.concatenate(region) if known else np.empty(0, np.int8),
+            N * q, np.arange(N * each, rows), constant,
         )  # fmt: skip
 
 
-def _forward(problem: Problem, theta: Vector, w: Vector) -> tuple[NDArray[np.int64], Vector]:
-    """Sides and multipliers of the rows x, A x, E x at S(w, theta)."""
+def _forward(problem: Problem, theta: Vector, w: Vector) -> tuple[NDArray[np.int64] | None, Vector]:
+    """Sides and multipliers of the rows x, A x, E x at S(w, theta); no sides if it is empty."""
     forward = Forward.of(problem, w)
     lower, upper = forward_bounds(problem, theta)
     sides = np.empty((1, lower.size), np.int64)
@@ -172,9 +182,7 @@ def _forward(problem: Problem, theta: Vector, w: Vector) -> tuple[NDArray[np.int
         forward.gram[None], forward.solve_cost[None], forward.c0[None], forward.C[None], lower,
         upper, theta, np.empty((1, problem.n)), multipliers, sides,
     )  # fmt: skip
-    if failed >= 0:
-        raise Infeasible("the starting theta allows no decision at one of the weights.")
-    return sides[0], multipliers[0]
+    return (sides[0], multipliers[0]) if failed < 0 else (None, np.zeros(lower.size))
 
 
 @dataclass(frozen=True, eq=False)

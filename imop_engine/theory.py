@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 from scipy.optimize import linprog
 
+from imop_engine.arguments import RIDGE
 from imop_engine.errors import InvalidInput
 from imop_engine.problem import Problem
 
@@ -46,15 +47,15 @@ def constants(problem: Problem, radius: float) -> Constants:
     if not (np.isfinite(radius) and radius > 0):
         raise InvalidInput(f"the radius of the decisions must be positive; got {radius}.")
     lam = float(min(np.linalg.eigvalsh(Q)[0] for Q in problem.quadratic))
-    if lam <= 0:
+    if lam <= RIDGE * float(np.abs(problem.quadratic).max()):
         raise InvalidInput(
             "Theorem 1 needs every objective strongly convex, and one of these is not (a "
             "portfolio's return is only linear): give the rate as a number."
         )
     kappa = float(max(np.linalg.norm(C, 2) for C in problem.linear))
-    if kappa == 0.0:
+    if kappa == 0.0 or np.any(problem.rhs):  # kappa sees nothing of constraints that move
         raise InvalidInput(
-            "Theorem 1 speaks of unknown objectives; here only the right-hand side is unknown: "
+            "Theorem 1 speaks of unknown objectives; here the right-hand side is unknown: "
             "give the rate as a number."
         )
     far = np.maximum(np.abs(problem.theta.lower), np.abs(problem.theta.upper))
