@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.conditions import Forward, forward_bounds
 from imop_engine.errors import ImopError, Infeasible, InvalidInput
 from imop_engine.problem import Problem
-from imop_engine.weights import check_weight, lam_of, weight_of
+from imop_engine.weights import check_weight, lam_of, simplex_rows, weight_grid, weight_of
+
+CURVE_SAMPLES = 257  # of a curved frontier: cells small enough that each holds one nearest point
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +100,59 @@ class Frontier:
         return weights, self.at(weights)
 
 
+class CurvedFrontier(Frontier):
+    """The efficient decisions of two quadratic objectives: a curve, not a polyline.
+
+    `weights` and `portfolios` are an even sample of it; `at` solves at any weight, and `project`
+    refines the nearest sample within its two cells, to 1e-9 in the weight.
+    """
+
+    def at(self, weight: ArrayLike) -> Matrix:
+        """Decision at one weight (a vector) or at many (a row each)."""
+        w = np.asarray(weight, dtype=float)
+        rows = np.array([check_weight(self.problem, one) for one in np.atleast_1d(w)])
+        found = decisions(self.problem, self.theta, rows)
+        result: Matrix = found if w.ndim else found[0]
+        return result
+
+    def project(self, decisions: Any) -> Projection:
+        """Nearest efficient decision of each decision, and the weight that explains it."""
+        Y = self.problem.check_decisions(decisions)
+        middle = np.abs(self.weights - 0.5)
+        k, distances = np.empty(len(Y), np.int64), np.empty(len(Y))
+        kernels.nearest_rows(self.portfolios, Y, middle, k, distances)
+        weights, points = self.weights[k].copy(), self.portfolios[k].copy()
+        last = len(self.weights) - 1
+        for t, y in enumerate(Y):
+            cells = self.weights[max(k[t] - 1, 0)], self.weights[min(k[t] + 1, last)]
+            found = minimize_scalar(
+                lambda w, y=y: float(np.sum((y - self.at(w)) ** 2)),
+                bounds=cells,
+                method="bounded",
+                options={"xatol": 1e-9},
+            )
+            if found.fun < distances[t] ** 2 * (1.0 - 1e-12):
+                weights[t], points[t] = found.x, self.at(found.x)
+                distances[t] = np.sqrt(found.fun)
+        return Projection(weights, points, distances)
+
+    def sample(self, count: int = 200) -> tuple[Vector, Matrix]:
+        """Weights and decisions along the curve."""
+        weights = np.linspace(self.weights[0], self.weights[-1], count)
+        return weights, self.at(weights)
+
+
+def _curve(problem: Problem, theta: Vector) -> CurvedFrontier:
+    if problem.p != 2:
+        raise InvalidInput(
+            f"{problem.p} objectives have no frontier curve; use solve() at the weights you need."
+        )
+    weights = weight_grid(problem, CURVE_SAMPLES)
+    X = decisions(problem, theta, simplex_rows(problem, weights))
+    states = np.empty((len(weights), 0), np.int8)
+    return CurvedFrontier(problem, theta, weights, X, np.zeros_like(X), states)
+
+
 def risk_of(problem: Problem, portfolios: ArrayLike) -> Vector:
     """Standard deviation of each portfolio."""
     X = np.atleast_2d(np.asarray(portfolios, dtype=float))
@@ -108,6 +164,8 @@ def risk_of(problem: Problem, portfolios: ArrayLike) -> Vector:
 def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
     """The exact efficient frontier of a portfolio problem under expected returns theta.
 
+    For two quadratic objectives, the curve of efficient decisions (`CurvedFrontier`).
+
     >>> from imop_engine import portfolio_problem
     >>> problem = portfolio_problem([[0.04, 0.0], [0.0, 0.09]])
     >>> efficient_frontier(problem, [0.05, 0.10]).portfolios.round(4)
@@ -115,6 +173,8 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
            [0.    , 1.    ]])
     """
     r = problem.check_theta(theta)
+    if problem.kind != "portfolio":
+        return _curve(problem, r)
     arrays = problem.portfolio
     n = problem.n
     size = 8 * n + 16

@@ -23,7 +23,13 @@ from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import decisions as decide
 from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
-from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT, is_rate
+from imop_engine.update import (
+    CERTIFIED_ABSOLUTE,
+    CERTIFIED_RELATIVE,
+    NODE_LIMIT,
+    implicit_update,
+    is_rate,
+)
 from imop_engine.weights import EDGE, lam_of, simplex_rows, weight_grid
 
 LOG = logging.getLogger("imop")
@@ -95,10 +101,10 @@ class OnlineLearner:
                 "algorithm 'full' compares the weights of a grid one by one, so it needs one: "
                 "give weights=41, or use algorithm='accelerated' with weights='exact'."
             )
-        if self.exact and problem.kind != "portfolio":
+        if self.exact and problem.p != 2:
             raise InvalidInput(
-                "weights='exact' needs the exact frontier, which portfolio problems have; "
-                "give a grid here, weights=41 for example."
+                f"weights='exact' needs a frontier curve, which {problem.p} objectives do not "
+                "have; give a grid, weights=66 for example."
             )
         if backend not in BACKENDS:
             raise InvalidInput(
@@ -164,6 +170,8 @@ class OnlineLearner:
         told = Rounds.empty(len(Y))
         if self.backend != "native":
             done = self._run_backend(theta, Y, rates, told)
+        elif self.exact and self.problem.kind != "portfolio":
+            done = self._run_curve(theta, Y, rates, told)
         elif self.problem.kind == "portfolio":
             done = self._run_portfolio(theta, Y, rates, told)
         else:
@@ -234,6 +242,22 @@ class OnlineLearner:
             )
         )  # fmt: skip
 
+    def _run_curve(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
+        """Algorithm 2 with the ideal loss on a curved frontier; the weight is not sampled."""
+        told.nodes[:], told.gaps[:], told.objectives[:] = 0, 0.0, 0.0
+        for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
+            found = efficient_frontier(self.problem, theta).project(y)
+            told.losses[t] = found.distances[0] ** 2
+            if told.losses[t] <= kernels.ZERO_LOSS:
+                continue
+            update = implicit_update(
+                self.problem, theta, y, found.weights[0], rate, node_limit=self.node_limit
+            )
+            theta[:] = update.theta
+            told.nodes[t] = max(1, update.nodes)
+            told.gaps[t], told.objectives[t] = update.gap, update.objective
+        return len(Y)
+
     def _run_backend(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
         """The algorithms word for word over another solver; the models stay hot between rounds."""
         solver = self._solver
@@ -274,7 +298,7 @@ class OnlineLearner:
 
     def assign(self, decisions: Any) -> Assignment:
         """The weight of each decision under what has been learned so far."""
-        if self.problem.kind != "portfolio":
+        if self.problem.kind != "portfolio" and not self.exact:
             return self._assign_general(decisions)
         frontier = efficient_frontier(self.problem, self.theta_)
         if self.exact:

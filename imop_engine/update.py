@@ -59,7 +59,7 @@ def implicit_update(
     >>> problem = portfolio_problem([[0.04, 0.0], [0.0, 0.09]], anchors={0: 0.05})
     >>> update = implicit_update(problem, [0.05, 0.05], [0.5, 0.5], weight=0.5, rate=5.0)
     >>> update.certified, round(float(update.theta[1]), 3)
-    (True, 0.074)
+    (True, 0.1)
     """
     current = problem.theta.nearest(problem.check_theta(theta))
     if np.ndim(decision) != 1:
