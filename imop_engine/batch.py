@@ -79,7 +79,12 @@ def batch_update(
         raise InvalidInput(
             "at weight 1 risk does not count and many portfolios are optimal; use at most 0.999."
         )
-    rows = _Stack.of(problem, start, Y, W, rate / len(Y))
+    # Decisions of one weight share one x, so only their mean and their number count.
+    groups, member = np.unique(np.array(W), axis=0, return_inverse=True)
+    member = member.reshape(-1)
+    counts = np.bincount(member)
+    means = np.array([Y[member == g].mean(axis=0) for g in range(len(groups))])
+    rows = _Stack.of(problem, start, means, list(groups), rate / len(Y) * counts)
     best = np.empty(rows.start.size)
     size = rows.start.size
     _, bound, nodes, _, improved = kernels.tree(
@@ -91,11 +96,12 @@ def batch_update(
         raise Infeasible(f"no joint update was found within {node_limit} nodes; raise node_limit.")
     new = problem.theta.projector @ best[rows.theta_rows] + problem.theta.offset
     new = np.clip(new, problem.theta.lower, problem.theta.upper)
-    x = np.array([solve(problem, new, w) for w in W])
+    x = np.array([solve(problem, new, w) for w in groups])[member]
     objective = 0.5 * float(np.sum((new - start) ** 2)) + rate / len(Y) * float(
         np.sum((Y - x) ** 2)
     )
-    bound = min(float(bound) + rows.constant, objective)
+    spread = rate / len(Y) * float(np.sum((Y - means[member]) ** 2))
+    bound = min(float(bound) + rows.constant + spread, objective)
     return JointUpdate(new, x, objective, bound, is_certified(objective, bound), int(nodes))
 
 
@@ -117,7 +123,9 @@ class _Stack:
     constant: float
 
     @classmethod
-    def of(cls, problem: Problem, theta: Vector, Y: Matrix, W: list[Vector], rate: float) -> _Stack:
+    def of(
+        cls, problem: Problem, theta: Vector, Y: Matrix, W: list[Vector], rates: Vector
+    ) -> _Stack:
         n, m, k = problem.n, problem.rows.shape[0], problem.theta_size
         each = 2 * n + 2 * m  # rows of one decision; theta's rows come once, at the end
         N, q = len(Y), m + problem.equal_rows.shape[0]
@@ -133,7 +141,7 @@ class _Stack:
         pair_x, pair_s, case, region = [], [], [], []
         constant = 0.0
         known = True  # whether theta allows a decision at every weight: then there is a region
-        for i, (y, w) in enumerate(zip(Y, W, strict=True)):
+        for i, (y, w, rate) in enumerate(zip(Y, W, rates, strict=True)):
             c = Conditions.of(problem, w)
             at = slice(i * each, (i + 1) * each)
             columns = slice(rows + i * q, rows + (i + 1) * q)
@@ -144,7 +152,7 @@ class _Stack:
             gram[at, columns] = c.on_free[:each]
             gram[columns, at] = c.on_free[:each].T
             y0 = plane @ y + point
-            constant += rate * float(np.sum((y0 - y) ** 2))
+            constant += float(rate * np.sum((y0 - y) ** 2))
             start[at] = c.on_x[:each] @ y0 + c.constant[:each] + c.on_free[:each] @ multipliers[n:]
             lower[at], upper[at] = c.lower[:each], c.upper[:each]
             pair_x.append(c.pair_x + i * each)
