@@ -9,7 +9,7 @@ import reference
 BOX = (np.repeat([1.0, -6.0], 2), np.repeat([6.0, -1.0], 2))
 
 
-def appendix(n: int):
+def appendix(n: int, bounds=(0.0, 10.0)):
     """The paper's example: min {x'x − 2θ_1'x, x'x − 2θ_2'x}, 0 <= x <= 10, θ in [0, 10]^2n."""
     eye = np.eye(2 * n).reshape(2, n, 2 * n)
     return imop.affine_problem(
@@ -19,7 +19,7 @@ def appendix(n: int):
         A=np.zeros((0, n)),
         rhs0=[],
         rhs=np.zeros((0, 2 * n)),
-        bounds=(0.0, 10.0),
+        bounds=bounds,
         upper=10.0,
     )
 
@@ -168,26 +168,32 @@ def ideal_loss(theta: np.ndarray, y: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("algorithm", ["accelerated", "full"])
-@pytest.mark.parametrize("n", [1, 2])
-def test_regret_stays_below_the_theorems_bound(n, algorithm):
-    """Exact decisions, so hindsight loses nothing and the regret is all that was lost."""
-    rng = np.random.default_rng(n)
-    truth = rng.uniform(0, 10, 2 * n)
+@pytest.mark.parametrize(
+    ("n", "bounds"),
+    [(1, ([0.0, 5.0], [5.0, 10.0])), (1, (0.0, 10.0)), (2, (0.0, 10.0))],
+    ids=["ordered", "line", "plane"],
+)
+def test_regret_stays_below_the_theorems_bound(n, bounds, algorithm):
+    """Exact decisions, so hindsight loses nothing and the regret is all that was lost.
+
+    Assumption 3.3(a) holds where θ_1 <= θ_2 on a line ("ordered"); the mixture of two efficient
+    points need not be efficient where they may cross ("line") or lie in a plane ("plane").
+    """
+    problem, rng = appendix(n, bounds), np.random.default_rng(n)
+    truth = rng.uniform(problem.theta.lower, problem.theta.upper)
     mix = rng.uniform(size=(120, 1))
     Y = mix * truth[:n] + (1 - mix) * truth[n:]
     assert sum(ideal_loss(truth, y) for y in Y) <= 1e-20
-    problem = appendix(n)
     found = imop.constants(problem, radius=10 * np.sqrt(n))
     learner = imop.OnlineLearner(problem, weights=21, rate=found.rate, algorithm=algorithm)
-    assert np.array_equal(learner.theta_, np.zeros(2 * n))  # the theorem starts at zero
     lost = []
     for y in Y:
         lost.append(ideal_loss(learner.theta_, y))
         learner.partial_fit(y[None])
         assert learner.losses_[-1] >= lost[-1] - 1e-9
     regret = np.cumsum(lost)
-    assert regret[0] > 1.0
-    rounds = np.arange(1, len(Y) + 1)
-    assert np.all(regret <= [found.regret_bound(t) for t in rounds])
-    # The bound itself is far above; what it says is that the average falls at least like 1/√T.
-    assert regret[-1] / len(Y) <= 0.5 * regret[len(Y) // 4 - 1] / (len(Y) // 4)
+    assert regret[-1] > 0.1
+    assert np.all(regret <= [found.regret_bound(t + 1) for t in range(len(Y))])
+    assert sum(lost[-30:]) < 0.5 * sum(lost[:30])
+    if algorithm == "full":  # the rule of the theorem: on average it loses at most like 1/√T
+        assert regret[-1] / 120 <= 0.5 * regret[29] / 30
