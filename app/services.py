@@ -34,8 +34,8 @@ STEP_SECONDS: Final = 0.08
 FIRST_STEP: Final = 10
 # And never more than one fortieth of them, so that the errors drawn afterwards make a curve.
 STEPS_AT_LEAST: Final = 40
-# Below one investor in a hundred an estimate rests on too few portfolios to be trusted.
-RARELY_HELD: Final = 0.01
+# Below one investor in twenty an estimate rests on too few portfolios to be trusted.
+RARELY_HELD: Final = 0.05
 # Known returns must lie inside what the learner may answer, with room on both sides.
 DEFAULT_BOUNDS: Final = (0.0, 1.0)
 

@@ -23,7 +23,7 @@ class InvestorSettings:
     sd: float = 0.15
     noise: Noise = "round"
     noise_level: float = 0.001
-    seed: int = 7
+    seed: int = 0
 
 
 @dataclass(frozen=True)
