@@ -84,7 +84,8 @@ def batch_update(
     member = member.reshape(-1)
     counts = np.bincount(member)
     means = np.array([Y[member == g].mean(axis=0) for g in range(len(groups))])
-    rows = _Stack.of(problem, start, means, list(groups), rate / len(Y) * counts)
+    shares: Vector = float(rate) / len(Y) * counts.astype(float)
+    rows = _Stack.of(problem, start, means, list(groups), shares)
     best = np.empty(rows.start.size)
     size = rows.start.size
     _, bound, nodes, _, improved = kernels.tree(
