@@ -35,6 +35,7 @@ compiled = njit(cache=True, error_model="numpy")
 # -- tolerances ---------------------------------------------------------------------------------
 FEASIBLE = 1e-11  # a row may miss its bound by this much of its own scale
 DEPENDENT = 1e-10  # relative size of a pivot below which a row depends on the working set
+SNAPSHOT_ROWS = 160  # up to this many rows a waiting node keeps its factorisation
 BROKEN = 1e-8  # a leaf that misses a bound by this share is not believed
 DOUBTFUL = 1e-5  # below this share a pivot is computed again, with its rounding taken out
 SATISFIED = 1e-10  # a complementarity pair holds when its smaller side is below this, scaled
@@ -83,36 +84,37 @@ def inverse_drop(inv, k, p):
 
 # -- projection on a polyhedron, in the space of its rows ----------------------------------------
 @compiled
-def border(G, q, W, nw, inv, j, column):
-    """Solve for row j against the working set: column = inv @ g and the pivot g_jj - g'column.
+def border(G, q, W, nw, inv, j, g, column):
+    """Solve for row j against the working set: g = G[j, W], column = inv @ g, and the pivot.
 
     Returns (pivot, own). While the only free column touches no row of the working set its entry of
     the inverse is huge, and row j, the first to touch it, would lose its own part of the pivot to
     rounding: `own` has that part, `attach` uses it. Otherwise own is nan.
     """
-    residual = np.empty(nw)
     for a in range(nw):
-        t = 0.0
-        for b in range(nw):
-            t += inv[a, b] * G[j, W[b]]
-        column[a] = t
+        g[a] = G[j, W[a]]
+        column[a] = 0.0
+    for b in range(nw):  # column by column: sums of products in a row do not vectorise
+        gb = g[b]
+        if gb != 0.0:
+            for a in range(nw):
+                column[a] += gb * inv[b, a]
     loose = q == 1 and inv[0, 0] * G[W[0], W[0]] > 0.5
     for _ in range(3):
         pivot = G[j, j]
         for a in range(1 if loose else 0, nw):
-            pivot -= column[a] * G[j, W[a]]
+            pivot -= column[a] * g[a]
         if pivot > DOUBTFUL * scale_of(G, j):
             break
-        for a in range(nw):  # nearly dependent, or only rounding: solve for what is missing
-            t = G[j, W[a]]
-            for b in range(nw):
-                t -= G[W[a], W[b]] * column[b]
-            residual[a] = t
-        for a in range(nw):
-            for b in range(nw):
-                column[a] += inv[a, b] * residual[b]
-    if loose and G[j, W[0]] != 0.0:
-        return pivot - column[0] * G[j, W[0]], pivot
+        residual = g[:nw].copy()  # nearly dependent, or only rounding: solve for what is missing
+        for b in range(nw):
+            for a in range(nw):
+                residual[a] -= G[W[b], W[a]] * column[b]
+        for b in range(nw):
+            for a in range(nw):
+                column[a] += residual[b] * inv[b, a]
+    if loose and g[0] != 0.0:
+        return pivot - column[0] * g[0], pivot
     return pivot, np.nan
 
 
@@ -152,6 +154,7 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
         inv[i, i] = 1.0 / G[W[i], W[i]]
     nw = q
     column = np.empty(m)
+    g = np.empty(m)
     for c in range(wanted.size):
         j = wanted[c]
         s = wanted_side[c]
@@ -159,7 +162,7 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
             continue
         if (s > 0 and lo[j] == -np.inf) or (s < 0 and hi[j] == np.inf) or s == 0:
             continue
-        pivot, own = border(G, q, W, nw, inv, j, column)
+        pivot, own = border(G, q, W, nw, inv, j, g, column)
         if pivot <= DEPENDENT * scale_of(G, j):
             continue
         attach(inv, nw, column, pivot, own)
@@ -212,6 +215,7 @@ def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max
     """
     m = v0.size
     column = np.empty(m)
+    g = np.empty(m)
     pivots = 0
     while True:
         worst = FEASIBLE
@@ -238,7 +242,7 @@ def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max
             pivots += 1
             if pivots > max_pivots:
                 return PIVOT_LIMIT, nw, value, pivots
-            pivot, own = border(G, q, W, nw, inv, j, column)
+            pivot, own = border(G, q, W, nw, inv, j, g, column)
             miss = (lo[j] - v[j]) if sign > 0 else (v[j] - hi[j])
             step = np.inf
             if pivot > DEPENDENT * scale_of(G, j):
@@ -376,9 +380,9 @@ def within(v, lo, hi, scale):
 
 
 @compiled
-def first_step(G, q, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
+def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss):
     """How much the value grows, at least, when row j must move by `miss`: one dual step."""
-    pivot, _ = border(G, q, W, nw, inv, j, column)
+    pivot, _ = border(G, q, W, nw, inv, j, g, column)
     if pivot <= DEPENDENT * scale_of(G, j):
         pivot = 0.0
         step = np.inf
@@ -393,6 +397,26 @@ def first_step(G, q, lo, hi, W, nw, side, inv, mu, column, j, sign, miss):
     if step == np.inf:
         return np.inf
     return step * miss - 0.5 * step * step * pivot
+
+
+@compiled
+def save(store, nw, inv, mu, v):
+    """Put a node's inverse, multipliers and rows side by side."""
+    m = v.size
+    store[:m] = v
+    store[m : 2 * m] = mu
+    for a in range(nw):
+        store[2 * m + a * nw : 2 * m + (a + 1) * nw] = inv[a, :nw]
+
+
+@compiled
+def load(store, nw, inv, mu, v):
+    """The inverse of `save`."""
+    m = v.size
+    v[:] = store[:m]
+    mu[:] = store[m : 2 * m]
+    for a in range(nw):
+        inv[a, :nw] = store[2 * m + a * nw : 2 * m + (a + 1) * nw]
 
 
 @compiled
@@ -426,6 +450,11 @@ def tree(
     open_W = np.empty((capacity, m), np.int16)
     open_nw = np.empty(capacity, np.int64)
     open_bound = np.empty(capacity)
+    open_value = np.empty(capacity)
+    # small trees keep the inverse, the multipliers and the rows of a node that waits, so that it
+    # goes on where its parent stopped; large ones save memory and factor again
+    kept = m * (m + 2) if m <= SNAPSHOT_ROWS else 0
+    open_state = np.empty((capacity, kept))
     lo = base_lo.copy()
     hi = base_hi.copy()
     W = np.empty(m, np.int64)
@@ -434,6 +463,7 @@ def tree(
     mu = np.zeros(m)
     v = np.empty(m)
     column = np.empty(m)
+    g = np.empty(m)
     centre = np.empty(m)
     case = case0.copy()
     max_pivots = 50 * (m + 1)
@@ -487,6 +517,8 @@ def tree(
                     open_W = grown(open_W, capacity)
                     open_nw = grown(open_nw, capacity)
                     open_bound = grown(open_bound, capacity)
+                    open_state = grown(open_state, capacity)
+                    open_value = grown(open_value, capacity)
                 # x > lower and s > 0: either x = lower, or s <= 0; and the mirror image
                 x = pair_x[branch]
                 s = pair_s[branch]
@@ -501,8 +533,10 @@ def tree(
                     at_bound = UPPER
                     other = FREE if known == FREE_OR_UPPER else LOWER_OR_FREE
                     miss_x = base_hi[x] - v[x]
-                grow_x = first_step(G, q, lo, hi, W, nw, side, inv, mu, column, x, sign, miss_x)
-                grow_s = first_step(G, q, lo, hi, W, nw, side, inv, mu, column, s, sign, abs(v[s]))
+                grow_x = first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, x, sign, miss_x)
+                grow_s = first_step(
+                    G, q, lo, hi, W, nw, side, inv, mu, g, column, s, sign, abs(v[s])
+                )
                 later = value + max(grow_x, grow_s)
                 if later >= best_value * (1.0 - PRUNE):
                     closed = min(closed, later)
@@ -510,9 +544,12 @@ def tree(
                     open_case[count] = case
                     open_case[count, branch] = other if grow_x <= grow_s else at_bound
                     open_bound[count] = later
+                    open_value[count] = value
                     open_nw[count] = nw
                     for a in range(nw):
                         open_W[count, a] = (W[a] + 1) * side[W[a]]
+                    if kept:
+                        save(open_state[count], nw, inv, mu, v)
                     count += 1
                 if value + min(grow_x, grow_s) >= best_value * (1.0 - PRUNE):
                     closed = min(closed, value + min(grow_x, grow_s))
@@ -526,11 +563,15 @@ def tree(
                     open_case[count] = case
                     open_case[count, branch] = at_bound if grow_x <= grow_s else other
                     open_bound[count] = value + min(grow_x, grow_s)
+                    open_value[count] = value
                     open_nw[count] = nw
                     for a in range(nw):
                         open_W[count, a] = (W[a] + 1) * side[W[a]]
+                    if kept:
+                        save(open_state[count], nw, inv, mu, v)
                     count += 1
         if not live:
+            resumed = False
             if not region_tried and count > 0:
                 region_tried = True
                 case[:] = region
@@ -545,22 +586,33 @@ def tree(
                     closed = min(closed, open_bound[pick])
                     break
                 case[:] = open_case[pick]
-                value = open_bound[pick]
+                value = open_value[pick]
                 nw = open_nw[pick]
                 side[:] = 0
                 for a in range(nw):
                     code = open_W[pick, a]
                     W[a] = abs(code) - 1
                     side[W[a]] = 1 if code > 0 else -1
+                if kept:
+                    load(open_state[pick], nw, inv, mu, v)
+                    resumed = True
                 count -= 1
                 if pick != count:
                     open_case[pick] = open_case[count]
                     open_nw[pick] = open_nw[count]
                     open_bound[pick] = open_bound[count]
+                    open_value[pick] = open_value[count]
                     open_W[pick] = open_W[count]
+                    if kept:
+                        size = open_nw[count] ** 2 + 2 * m
+                        open_state[pick, :size] = open_state[count, :size]
             for i in range(npairs):
                 set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi)
-            nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
+                x = pair_x[i]
+                if (side[x] > 0 and v[x] != lo[x]) or (side[x] < 0 and v[x] != hi[x]):
+                    resumed = False  # x sat on the bound that this case moves
+            if not resumed:
+                nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
         nodes += 1
         status, nw, value, _ = project(
             G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,

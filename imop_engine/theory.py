@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from imop_engine.arguments import RIDGE
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.problem import Problem
 
 
@@ -81,6 +81,8 @@ def _largest_decision(problem: Problem) -> float:
                 b_eq=problem.equal_rhs if len(problem.equal_rows) else None,
                 bounds=list(zip(problem.lower, problem.upper, strict=True)),
             )
+            if found.status == 2:
+                raise Infeasible("no decision satisfies the constraints for any parameters.")
             if not found.success:
                 raise InvalidInput(
                     f"Theorem 1 needs bounded decisions; {problem.names[i]} has no bound. "
