@@ -1,0 +1,264 @@
+"""How much of what investors hold one frontier explains, who it does not explain, and whether
+simpler beliefs would have done as well.
+
+Distances are Euclidean, in shares of the portfolio: 0.01 is one percentage point of holdings. The
+weights of investors in `preferences.py` take their noise from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from imop_engine.arguments import Matrix, Vector, vector
+from imop_engine.errors import InvalidInput
+from imop_engine.frontier import Frontier, Projection, efficient_frontier
+from imop_engine.problem import Problem
+from imop_engine.weights import lam_of
+
+# Outliers lie this many robust standard deviations above the median distance. Distances are like
+# a chi variable: with 6 degrees of freedom the rule is at 6.5 noise sds (one clean investor in
+# 10 million), with a single one at 4.2 (one in 40,000).
+OUTLIER_SPREADS: Final = 6.0
+MAD_TO_SD: Final = 1.4826  # the median absolute deviation of a normal variable, as its sd
+# Nearer than one percentage point of holdings nobody is far, however exact everyone else is: data
+# without noise have a spread of 1e-16, rounded data one below their own rounding.
+OUTLIER_FLOOR: Final = 0.01
+# A holding nearer to its bound than this is at its bound; the frontier is exact to about 1e-12.
+AT_BOUND: Final = 1e-9
+# A direction shorter than this after the others are taken out of it adds nothing to them.
+DEPENDENT: Final = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How well one frontier explains the holdings of many investors.
+
+    `investors` has one row each: `distance` to the frontier, `outlier`, and the `asset` that is
+    held most differently from the nearest efficient portfolio, by how much (`gap`, held minus
+    explained).
+    """
+
+    explained: float  # 1 - sum ||y - x||^2 / sum ||y - mean y||^2
+    explained_without_outliers: float
+    threshold: float  # distance beyond which an investor is an outlier
+    investors: pd.DataFrame
+
+    @property
+    def outliers(self) -> int:
+        """How many investors the frontier does not explain."""
+        return int(self.investors["outlier"].sum())
+
+    def sentence(self) -> str:
+        """The same for an analyst to read."""
+        count, found = len(self.investors), self.outliers
+        who = "no investor" if found == 0 else f"{found} investor{'s' if found > 1 else ''}"
+        return (
+            f"One frontier explains {self.explained:.1%} of the variation in the holdings of "
+            f"{count} investors; {who} of them lie{'s' if found < 2 else ''} further than "
+            f"{self.threshold:.3g} from it."
+        )
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The error in a single holding, and how many independent residuals it was estimated from."""
+
+    sd: float
+    degrees: int
+
+
+def measure_fit(frontier: Frontier, decisions: Any) -> Fit:
+    """Compare what investors hold with a frontier.
+
+    Outliers are investors whose distance exceeds median + 6 * 1.4826 * MAD of all distances, and
+    0.01 at least. Medians, so that a few strange investors do not hide one another; on clean data
+    hardly anyone is called an outlier.
+    """
+    Y = some_decisions(frontier.problem, decisions)
+    found = frontier.project(Y)
+    threshold = outlier_threshold(found.distances)
+    outlier = found.distances > threshold
+    gaps = Y - found.points
+    worst = np.abs(gaps).argmax(axis=1)
+    table = pd.DataFrame(
+        {
+            "distance": found.distances,
+            "outlier": outlier,
+            "asset": np.array(frontier.problem.names, dtype=object)[worst],
+            "gap": gaps[np.arange(len(Y)), worst],
+        },
+        index=labels_of_rows(decisions, len(Y)),
+    )
+    return Fit(
+        explained_share(Y, found.distances),
+        explained_share(Y[~outlier], found.distances[~outlier]),
+        threshold,
+        table,
+    )
+
+
+def compare_fit(
+    problem: Problem,
+    estimate: ArrayLike,
+    decisions: Any,
+    *,
+    history: Any = None,
+    average: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """The fit of the learned beliefs beside that of beliefs nobody had to learn.
+
+    One row each: "learned" (`estimate`); "historical mean" where `history` is given, as mean
+    returns or as a table of returns with a row a period; and "implied by the average portfolio",
+    the returns delta * covariance * average under which the average portfolio is optimal
+    (Black and Litterman's reverse optimisation). The frontier does not depend on delta.
+
+    `average` is the mean of `decisions` unless given. Learned beliefs were made to fit, so judge
+    them on investors they were not learned from: pass those as `decisions`, and the average of
+    the others as `average`.
+    """
+    Y = some_decisions(problem, decisions)
+    beliefs = {"learned": problem.check_theta(estimate, "estimate")}
+    if history is not None:
+        beliefs["historical mean"] = _historical_mean(problem, history)
+    mean = Y.mean(axis=0) if average is None else vector(average, "average")
+    beliefs["implied by the average portfolio"] = implied_returns(problem, mean)
+    rows = []
+    for name, theta in beliefs.items():
+        distances = efficient_frontier(problem, theta).project(Y).distances
+        rows.append(
+            {
+                "beliefs": name,
+                "explained": explained_share(Y, distances),
+                "median_distance": float(np.median(distances)),
+                "root_mean_square_distance": float(np.sqrt(np.mean(distances**2))),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def implied_returns(problem: Problem, portfolio: ArrayLike, risk_aversion: float = 2.5) -> Vector:
+    """delta * covariance * portfolio: the returns under which that portfolio is optimal.
+
+    >>> from imop_engine import portfolio_problem
+    >>> implied_returns(portfolio_problem([[0.04, 0.0], [0.0, 0.09]]), [0.5, 0.5]).round(4)
+    array([0.05  , 0.1125])
+    """
+    held = vector(portfolio, "portfolio")
+    if held.size != problem.n:
+        raise InvalidInput(
+            f"the portfolio has {held.size} holdings and the problem {problem.n} assets; "
+            "give one holding an asset, zeros included."
+        )
+    if not (np.isfinite(risk_aversion) and risk_aversion > 0):
+        raise InvalidInput(f"the risk aversion is {risk_aversion:g}; give a positive number.")
+    result: Vector = risk_aversion * (problem.portfolio.covariance @ held)
+    return result
+
+
+def explained_share(decisions: Matrix, distances: Vector) -> float:
+    """1 - sum ||y - x||^2 / sum ||y - mean y||^2; 1 or 0 where all portfolios are the same."""
+    if len(decisions) == 0:
+        return float("nan")
+    spread = float(np.sum((decisions - decisions.mean(axis=0)) ** 2))
+    missed = float(np.sum(distances**2))
+    return 1.0 - missed / spread if spread > 0 else float(missed == 0.0)
+
+
+def outlier_threshold(distances: Vector) -> float:
+    """Distance beyond which an investor is called an outlier; the rule is in `measure_fit`."""
+    middle = float(np.median(distances))
+    spread = MAD_TO_SD * float(np.median(np.abs(distances - middle)))
+    return max(middle + OUTLIER_SPREADS * spread, OUTLIER_FLOOR)
+
+
+def estimate_noise(
+    frontier: Frontier, decisions: Matrix, projection: Projection, fitted: int | None = None
+) -> Noise:
+    """The standard deviation of the error in a single holding, from the residuals.
+
+    Only assets strictly between their bounds count: at a bound the error shows one side. Of their
+    residuals three directions are left out, because they hold more than error: the same amount
+    added to all (the budget), all scaled (what unexplained holdings elsewhere displace), and
+    along the frontier (the investor's own weight). So an investor with m such assets brings m - 3
+    degrees of freedom, and `fitted` are taken off for the beliefs: the number of assets less two
+    unless given, as shift and scale leave portfolios as they are. Where nobody has more than
+    three such assets the second direction stays in, with m - 2. Outliers do not count.
+    """
+    keep = projection.distances <= outlier_threshold(projection.distances)
+    Y, X = decisions[keep], projection.points[keep]
+    room = np.minimum(X - frontier.problem.lower, frontier.problem.upper - X)
+    free = room > AT_BOUND
+    along = tangents(frontier, projection.weights[keep])
+    taken = max(frontier.problem.n - 2, 0) if fitted is None else int(fitted)
+    for nuisance in ([np.ones_like(X), along, X], [np.ones_like(X), along]):
+        squares, degrees = _left_over(Y - X, free, nuisance)
+        if degrees > taken:
+            return Noise(float(np.sqrt(squares / (degrees - taken))), degrees - taken)
+    raise InvalidInput(
+        f"the noise cannot be estimated: {int(keep.sum())} investors leave {degrees} residuals for "
+        f"{taken} fitted returns. Pass noise_sd, the error in a holding, or more investors."
+    )
+
+
+def tangents(frontier: Frontier, weights: Vector) -> Matrix:
+    """d portfolio / d lam at each weight; beyond the last turning point that of the last stretch
+    that moves, so zero only where the whole frontier is one portfolio."""
+    moving = np.flatnonzero(np.linalg.norm(frontier.directions, axis=1) > 0)
+    if moving.size == 0:
+        return np.zeros((len(weights), frontier.problem.n))
+    at = np.searchsorted(frontier.lams, lam_of(weights), side="right") - 1
+    before = np.maximum(np.searchsorted(moving, at, side="right") - 1, 0)
+    result: Matrix = frontier.directions[moving[before]]
+    return result
+
+
+def some_decisions(problem: Problem, decisions: Any) -> Matrix:
+    """Decisions as an array, at least one."""
+    Y = problem.check_decisions(decisions)
+    if len(Y) == 0:
+        raise InvalidInput("there are no investors; give at least one portfolio.")
+    return Y
+
+
+def labels_of_rows(decisions: Any, count: int) -> pd.Index[Any]:
+    """The row labels of a frame, or 0, 1, ..."""
+    index = getattr(decisions, "index", None)
+    return index if isinstance(index, pd.Index) else pd.RangeIndex(count)
+
+
+def _left_over(
+    residuals: Matrix, free: NDArray[np.bool_], nuisance: list[Matrix]
+) -> tuple[float, int]:
+    """Sum of squares of each row's free residuals orthogonal to its nuisance directions, and its
+    degrees of freedom."""
+    left = np.where(free, residuals, 0.0)
+    degrees = free.sum(axis=1)
+    basis: list[Matrix] = []
+    for direction in nuisance:
+        unit = np.where(free, direction, 0.0)
+        size = np.linalg.norm(unit, axis=1, keepdims=True)
+        for other in basis:
+            unit = unit - other * np.sum(unit * other, axis=1, keepdims=True)
+        length = np.linalg.norm(unit, axis=1, keepdims=True)
+        new = length > DEPENDENT * size
+        unit = np.where(new, unit / np.where(new, length, 1.0), 0.0)
+        left = left - unit * np.sum(left * unit, axis=1, keepdims=True)
+        degrees = degrees - new[:, 0]
+        basis.append(unit)
+    left = left[degrees > 0]
+    return float(np.sum(left**2)), int(np.maximum(degrees, 0).sum())
+
+
+def _historical_mean(problem: Problem, history: Any) -> Vector:
+    table = problem.check_decisions(history) if np.ndim(history) == 2 else None
+    if table is None:
+        return problem.check_theta(history, "history")
+    if len(table) == 0:
+        raise InvalidInput("the return history has no rows; give one row of returns a period.")
+    result: Vector = table.mean(axis=0)
+    return result

@@ -1,0 +1,476 @@
+"""What investors want: each one's weight and risk aversion with an interval, how the weights are
+distributed, and how groups of investors differ.
+
+A weight w on return goes with lam = w / (2 (1 - w)) and with risk aversion delta = 2 (1 - w) / w.
+The intervals hold the frontier fixed: they speak of the error in an investor's holdings, not of
+that in the beliefs. Error in the holdings also spreads the weights: the distribution described
+here is that of the estimated weights, a little wider than that of the true ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtrit
+from scipy.stats import chi2
+
+from imop_engine.arguments import Matrix, Vector, vector
+from imop_engine.errors import InvalidInput
+from imop_engine.families import FAMILIES, Family, fit_counts
+from imop_engine.fit import (
+    AT_BOUND,
+    Noise,
+    estimate_noise,
+    labels_of_rows,
+    outlier_threshold,
+    some_decisions,
+    tangents,
+)
+from imop_engine.frontier import Frontier, Projection
+from imop_engine.results import risk_aversion
+from imop_engine.weights import weight_of
+
+LEAST_EXPECTED: Final = 5.0  # Cochran's rule for the chi-square approximation
+LEAST_INVESTORS: Final = 20  # fewer than this say little of a distribution with two parameters
+MOST_CELLS: Final = 200
+SAME_WEIGHT: Final = 1e-9  # weights closer than this are one value
+# Weights are read as coming from a grid when there are this many investors to each value at
+# least; weights from the exact frontier are all different but for the few at turning points.
+INVESTORS_PER_GRID_VALUE: Final = 2.0
+MOST_SEGMENTS: Final = 10  # a number with more values than this is cut at its quartiles
+MISSING: Final = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """Weight and risk aversion of each investor, with intervals.
+
+    `investors` has one row each: weight, weight_low, weight_high, risk_aversion,
+    risk_aversion_low, risk_aversion_high, distance, outlier, plateau. An investor is on a
+    `plateau` where a whole stretch of weights gives the same portfolio: the interval covers it.
+    """
+
+    investors: pd.DataFrame
+    noise: Noise
+    level: float
+    plateaus: tuple[tuple[float, float], ...]  # stretches of weights that give one portfolio
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table of investors, a copy."""
+        return self.investors.copy()
+
+
+@dataclass(frozen=True)
+class FittedFamily:
+    """One family of distributions, fitted to the weights, and how well it does.
+
+    The p-value is NaN where there are too few cells for a test.
+    """
+
+    name: str
+    parameters: dict[str, float]
+    log_likelihood: float
+    bic: float
+    chi_square: float
+    degrees: int
+    p_value: float
+    cells: int  # left for the test after merging
+    on_unit_interval: bool
+
+    def cdf(self, weight: ArrayLike) -> Vector:
+        """Share of investors at or below a weight."""
+        w = np.clip(np.asarray(weight, dtype=float), 0.0, 1.0)
+        values = np.array(list(self.parameters.values()))
+        result: Vector = FAMILIES[self.name].cdf(w, FAMILIES[self.name].inner(values))
+        return result
+
+    def density(self, weight: ArrayLike) -> Vector:
+        """Share of investors per unit of weight, by a central difference of the cdf."""
+        w, half = np.asarray(weight, dtype=float), 1e-5
+        high, low = np.clip(w + half, 0.0, 1.0), np.clip(w - half, 0.0, 1.0)
+        result: Vector = (self.cdf(high) - self.cdf(low)) / (high - low)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class WeightDistribution:
+    """How the weights of investors are distributed: counts in cells, and the fitted families."""
+
+    edges: Vector
+    counts: NDArray[np.int64]
+    on_grid: bool
+    families: tuple[FittedFamily, ...]
+
+    @property
+    def best(self) -> FittedFamily:
+        """The family of least BIC among those that live on 0 to 1."""
+        return min((f for f in self.families if f.on_unit_interval), key=lambda f: f.bic)
+
+    def family(self, name: str) -> FittedFamily:
+        """A fitted family by its name."""
+        for fitted in self.families:
+            if fitted.name == name:
+                return fitted
+        raise InvalidInput(
+            f"there is no fitted family {name!r}; choose one of "
+            f"{', '.join(f.name for f in self.families)}."
+        )
+
+    def histogram(self) -> pd.DataFrame:
+        """low, high, count and density of each cell."""
+        widths = np.diff(self.edges)
+        return pd.DataFrame(
+            {
+                "low": self.edges[:-1],
+                "high": self.edges[1:],
+                "count": self.counts,
+                "density": self.counts / (self.counts.sum() * widths),
+            }
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a family, best BIC first."""
+        rows = [
+            {
+                "family": f.name,
+                "parameters": ", ".join(f"{k} {v:.4g}" for k, v in f.parameters.items()),
+                "log_likelihood": f.log_likelihood,
+                "bic": f.bic,
+                "chi_square": f.chi_square,
+                "degrees": f.degrees,
+                "p_value": f.p_value,
+                "chosen": f is self.best,
+            }
+            for f in self.families
+        ]
+        return pd.DataFrame(rows).sort_values("bic", kind="stable", ignore_index=True)
+
+
+def investor_preferences(
+    frontier: Frontier,
+    decisions: Any,
+    *,
+    level: float = 0.95,
+    noise_sd: float | None = None,
+    fitted: int | None = None,
+) -> Preferences:
+    """Weight and risk aversion of each investor under a frontier, with intervals.
+
+    The interval holds every weight whose portfolio is, in squared distance, at most
+    (z * noise_sd)^2 further from the investor's than the nearest one: on a straight stretch of
+    the frontier that is lam ± z * noise_sd / ||dx/dlam||, and it stays right across turning
+    points. It is mapped to w and to delta (where it is lopsided, and may reach infinity). Weights
+    that give the same portfolio are in it all or none, so it covers plateaus whole.
+
+    Money in assets that the explaining portfolio does not hold has displaced something. The
+    interval covers both readings, that every holding gave the same amount (Euclidean projection,
+    the weight reported) and that each gave in proportion; in the second an error in the total
+    moves all holdings at once, and the sd along the unit tangent u grows to
+    noise_sd * sqrt(1 + m (u'x)^2) with m assets held.
+
+    `noise_sd` is the error in a single holding; None estimates it (see `fit.estimate_noise`, to
+    which `fitted` is passed).
+    """
+    if not 0.0 < level < 1.0:
+        raise InvalidInput(
+            f"the level of the intervals is {level:g}; give a number between 0 and 1, 0.95 say."
+        )
+    if noise_sd is not None and not (np.isfinite(noise_sd) and noise_sd >= 0):
+        raise InvalidInput(
+            f"noise_sd is {noise_sd:g}; give the error in a holding, 0.005 say, or None."
+        )
+    Y = some_decisions(frontier.problem, decisions)
+    found = frontier.project(Y)
+    noise = estimate_noise(frontier, Y, found, fitted) if noise_sd is None else Noise(noise_sd, 0)
+    low, high = _intervals(frontier, Y, found, noise.sd * float(ndtri(0.5 + level / 2)))
+    plateaus = plateaus_of(frontier)
+    w = found.weights
+    flat = np.zeros(len(w), bool)
+    for start, end in plateaus:
+        flat |= (w >= start - SAME_WEIGHT) & (w <= end + SAME_WEIGHT)
+    table = pd.DataFrame(
+        {
+            "weight": w,
+            "weight_low": low,
+            "weight_high": high,
+            "risk_aversion": risk_aversion(w),
+            "risk_aversion_low": risk_aversion(high),
+            "risk_aversion_high": risk_aversion(low),
+            "distance": found.distances,
+            "outlier": found.distances > outlier_threshold(found.distances),
+            "plateau": flat,
+        },
+        index=labels_of_rows(decisions, len(Y)),
+    )
+    return Preferences(table, noise, float(level), plateaus)
+
+
+def plateaus_of(frontier: Frontier) -> tuple[tuple[float, float], ...]:
+    """Stretches of weights over which the portfolio does not change; the last one ends at 1."""
+    w, last = frontier.weights, len(frontier.weights) - 1
+    still = [k for k in range(len(w)) if not np.any(frontier.directions[k])]
+    return tuple((float(w[k]), float(w[k + 1]) if k < last else 1.0) for k in still)
+
+
+def weight_distribution(
+    weights: ArrayLike | Preferences,
+    *,
+    grid: ArrayLike | None = None,
+    plateaus: Sequence[tuple[float, float]] = (),
+    families: Sequence[str] = tuple(FAMILIES),
+) -> WeightDistribution:
+    """Describe weights by a histogram and fitted families, with a test of each and a choice.
+
+    Weights are counted in cells. Even cells on 0 to 1, as many as Freedman and Diaconis or
+    2 count^(2/5) ask for, whichever is more; where weights come from a grid (`grid`, or by rule:
+    two investors to each value or more) one cell around each value. No edge lies inside a plateau,
+    whose weights cannot be told apart (`Preferences` bring their own, and leave outliers out).
+
+    Families are fitted to the counts by maximum likelihood, and BIC compares them on the same
+    counts. "uniform" has the fixed ends 0 and 1. "truncated normal" is cut to 0..1 and has the
+    uniform as its limit for a large sd, so it is not rejected where weights are uniform; "normal"
+    is not cut, its tails count in the end cells, and it takes no part in the choice.
+
+    Chi-square test: neighbouring cells are merged to an expected count of 5 or more and the family
+    is fitted again to the merged counts. So the statistic has k - 1 - m degrees of freedom;
+    with parameters from finer data it would lie between that and k - 1 (Chernoff and Lehmann
+    1954). Parameters that end at the edge of their range do not count in m.
+    """
+    if isinstance(weights, Preferences):
+        plateaus = [*plateaus, *weights.plateaus]
+        kept = weights.investors.loc[~weights.investors["outlier"], "weight"]
+        w = kept.to_numpy(dtype=float)
+    else:
+        w = vector(weights, "weights")
+    if np.any((w < 0) | (w > 1)):
+        bad = int(np.argmax((w < 0) | (w > 1)))
+        raise InvalidInput(f"weight {bad + 1} is {w[bad]:g}; weights lie between 0 and 1.")
+    if len(w) < LEAST_INVESTORS:
+        raise InvalidInput(
+            f"a distribution needs at least {LEAST_INVESTORS} investors; there are {len(w)}. "
+            "Give more, or read their weights one by one."
+        )
+    unknown = [name for name in families if name not in FAMILIES]
+    if unknown or not families:
+        raise InvalidInput(
+            f"there is no family {unknown[0] if unknown else ''!r}; choose among "
+            f"{', '.join(FAMILIES)}."
+        )
+    values = _grid_values(w, grid)
+    edges = _without_inner(even_cells(w) if values is None else cells_around(values), plateaus)
+    counts = np.histogram(w, edges)[0].astype(np.int64)
+    if np.count_nonzero(counts) < 2:
+        raise InvalidInput(
+            f"all {len(w)} weights fall in one cell around {float(np.median(w)):.3g}; there is no "
+            "distribution to fit. Describe them by that one weight."
+        )
+    fits = tuple(_fit(FAMILIES[name], edges, counts) for name in families)
+    return WeightDistribution(edges, counts, values is not None, fits)
+
+
+def preference_segments(preferences: Preferences, attribute: Any) -> pd.DataFrame:
+    """Weights by group of investors: one row for each value of an attribute.
+
+    `attribute` has one value an investor (a Series with the same labels, or a list in the same
+    order). A number with more than 10 different values is cut at its quartiles; investors without
+    a value are a group of their own. `mean_low` and `mean_high` are a t interval, at the level of
+    the investors' intervals, for the mean weight of the group.
+    """
+    table = preferences.investors
+    groups = _groups(table, attribute)
+    rows = []
+    for name, part in table.groupby(groups, sort=True, observed=True):
+        w = part["weight"].to_numpy(dtype=float)
+        sd = float(w.std(ddof=1)) if len(w) > 1 else float("nan")
+        t = float(stdtrit(len(w) - 1, 0.5 + preferences.level / 2)) if len(w) > 1 else float("nan")
+        margin = t * sd / float(np.sqrt(len(w)))
+        rows.append(
+            {
+                "segment": name,
+                "investors": len(w),
+                "share": len(w) / len(table),
+                "mean_weight": float(w.mean()),
+                "mean_low": max(0.0, float(w.mean()) - margin) if len(w) > 1 else margin,
+                "mean_high": min(1.0, float(w.mean()) + margin) if len(w) > 1 else margin,
+                "sd_weight": sd,
+                "median_weight": float(np.median(w)),
+                "median_risk_aversion": float(risk_aversion(np.median(w))),
+                "median_distance": float(part["distance"].median()),
+                "outliers": int(part["outlier"].sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+# -- intervals -----------------------------------------------------------------------------------
+def _intervals(
+    frontier: Frontier, Y: Matrix, found: Projection, reach: float
+) -> tuple[Vector, Vector]:
+    """Ends of each investor's interval on the weight scale, over both readings of stray money."""
+    low, high = _within(frontier, Y, found.distances**2 + reach**2)
+    held = np.where(found.points > frontier.problem.lower + AT_BOUND, Y, 0.0)
+    total = held.sum(axis=1, keepdims=True)
+    scaled = np.where(total > 0, held / np.where(total > 0, total, 1.0), Y)
+    second = frontier.project(scaled)
+    along = tangents(frontier, second.weights)
+    length = np.linalg.norm(along, axis=1)
+    tilt = np.sum(along * second.points, axis=1) / np.where(length > 0, length, 1.0)
+    count = np.sum(second.points > frontier.problem.lower + AT_BOUND, axis=1)
+    wider = reach**2 * (1.0 + count * tilt**2)
+    low2, high2 = _within(frontier, scaled, second.distances**2 + wider)
+    first = np.minimum(np.minimum(low, low2), found.weights)
+    last = np.maximum(np.maximum(high, high2), found.weights)
+    return first, last
+
+
+def _within(frontier: Frontier, Y: Matrix, limit: Vector) -> tuple[Vector, Vector]:
+    """Least and greatest weight whose portfolio is within sqrt(limit) of each row of Y."""
+    lams = frontier.lams
+    ends = np.append(lams[1:], np.inf)
+    low, high = np.full(len(Y), np.inf), np.full(len(Y), -np.inf)
+    for k, direction in enumerate(frontier.directions):
+        apart = Y - frontier.portfolios[k]
+        c0, c1 = np.sum(apart**2, axis=1) - limit, apart @ direction
+        c2 = float(direction @ direction)
+        # room for rounding: the nearest point itself is in, whatever the last bit says
+        slack = 1e-12 * (1.0 + np.abs(c0))
+        if c2 == 0.0:
+            inside = c0 <= slack
+            start, stop = np.full(len(Y), lams[k]), np.full(len(Y), ends[k])
+        else:
+            root = c1**2 - c2 * (c0 - slack)
+            half = np.sqrt(np.maximum(root, 0.0))
+            start = np.maximum(lams[k] + (c1 - half) / c2, lams[k])
+            stop = np.minimum(lams[k] + (c1 + half) / c2, ends[k])
+            inside = (root >= 0) & (start <= stop)
+        low = np.where(inside, np.minimum(low, start), low)
+        high = np.where(inside, np.maximum(high, stop), high)
+    return weight_of(np.maximum(low, 0.0)), weight_of(np.where(high < 0, 0.0, high))
+
+
+# -- cells ---------------------------------------------------------------------------------------
+def even_cells(weights: Vector) -> Vector:
+    """Edges of even cells on 0 to 1: Freedman and Diaconis, and at least 2 count^(2/5)."""
+    quarter, three = np.quantile(weights, [0.25, 0.75])
+    width = 2.0 * float(three - quarter) / len(weights) ** (1.0 / 3.0)
+    wanted = 1.0 / width if width > 0 else MOST_CELLS
+    cells = int(np.ceil(min(MOST_CELLS, max(wanted, 2.0 * len(weights) ** 0.4))))
+    return np.linspace(0.0, 1.0, cells + 1)
+
+
+def cells_around(values: Vector) -> Vector:
+    """Edges halfway between the values of a grid, and 0 and 1."""
+    middle = (values[1:] + values[:-1]) / 2.0
+    return np.concatenate([[0.0], middle, [1.0]])
+
+
+def merge_cells(expected: Vector, least: float = LEAST_EXPECTED) -> NDArray[np.int64]:
+    """First cell of each group of neighbours that expects `least` or more.
+
+    >>> merge_cells(np.array([1.0, 2.0, 3.0, 9.0, 1.0])).tolist()
+    [0, 3]
+    """
+    starts, total = [0], 0.0
+    for j, value in enumerate(expected):
+        if total >= least:
+            starts.append(j)
+            total = 0.0
+        total += float(value)
+    if total < least and len(starts) > 1:
+        starts.pop()
+    return np.array(starts, dtype=np.int64)
+
+
+def _without_inner(edges: Vector, plateaus: Sequence[tuple[float, float]]) -> Vector:
+    keep = np.ones(edges.size, bool)
+    for low, high in plateaus:
+        # an investor at a plateau's end sits on it to the last bits: the end belongs inside too
+        keep &= ~((edges >= low - SAME_WEIGHT) & (edges <= high + SAME_WEIGHT))
+    keep[[0, -1]] = True
+    return edges[keep]
+
+
+def _grid_values(weights: Vector, grid: ArrayLike | None) -> Vector | None:
+    if grid is None:
+        values = np.unique(weights)
+        values = values[np.concatenate([[True], np.diff(values) > SAME_WEIGHT])]
+        return values if values.size * INVESTORS_PER_GRID_VALUE <= len(weights) else None
+    values = np.unique(vector(grid, "grid"))
+    position = np.clip(np.searchsorted(values, weights), 1, max(values.size - 1, 1))
+    near = np.minimum(
+        np.abs(weights - values[position - 1]),
+        np.abs(weights - values[np.minimum(position, values.size - 1)]),
+    )
+    if near.max() > SAME_WEIGHT:
+        off = int(near.argmax())
+        raise InvalidInput(
+            f"weight {off + 1} is {weights[off]:g}, which is not on the grid; pass the grid that "
+            "the weights were assigned on, or none."
+        )
+    return values
+
+
+# -- families ------------------------------------------------------------------------------------
+def _fit(family: Family, edges: Vector, counts: NDArray[np.int64]) -> FittedFamily:
+    count = int(counts.sum())
+    inner, log_likelihood = fit_counts(family, edges, counts)
+    chi_square, degrees, cells = _test(family, edges, counts, inner)
+    return FittedFamily(
+        family.name,
+        dict(zip(family.parameters, family.outer(inner).tolist(), strict=True)),
+        log_likelihood,
+        -2.0 * log_likelihood + len(family.parameters) * float(np.log(count)),
+        chi_square,
+        degrees,
+        float(chi2.sf(chi_square, degrees)) if degrees > 0 else float("nan"),
+        cells,
+        family.on_unit_interval,
+    )
+
+
+def _test(
+    family: Family, edges: Vector, counts: NDArray[np.int64], inner: Vector
+) -> tuple[float, int, int]:
+    """Pearson's statistic on merged cells, its degrees of freedom, and the cells that are left.
+
+    A new fit moves the expected counts, and one may fall below 5: then the groups are merged once
+    more. Groups only ever grow, so this ends.
+    """
+    total = int(counts.sum())
+    while True:
+        starts = merge_cells(total * family.cells(edges, inner))
+        edges = np.append(edges[starts], 1.0)
+        counts = np.add.reduceat(counts, starts)
+        inner, _ = fit_counts(family, edges, counts, inner)
+        expected = total * family.cells(edges, inner)
+        if len(expected) == 1 or expected.min() >= LEAST_EXPECTED:
+            break
+    chi_square = float(np.sum((counts - expected) ** 2 / expected))
+    degrees = len(counts) - 1 - family.free(inner)
+    return chi_square, max(degrees, 0), len(counts)
+
+
+def _groups(table: pd.DataFrame, attribute: Any) -> pd.Series[Any]:
+    if isinstance(attribute, pd.Series):
+        matches = attribute.index.is_unique and bool(table.index.isin(attribute.index).all())
+        values = attribute.reindex(table.index) if matches else attribute
+    else:
+        values = list(attribute)
+        matches = len(values) == len(table)
+    if not matches:
+        raise InvalidInput(
+            f"the attribute does not match the {len(table)} investors; give a Series with their "
+            "labels, or a list with one value for each in their order."
+        )
+    column = pd.Series(values, index=table.index)
+    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if number and column.nunique() > MOST_SEGMENTS:
+        column = pd.qcut(column, 4, duplicates="drop")
+    named = column.astype(object).where(column.notna(), MISSING)
+    order = [*column.dropna().sort_values().unique(), *([MISSING] if column.isna().any() else [])]
+    return pd.Series(pd.Categorical(named, categories=order, ordered=True), index=table.index)
