@@ -114,7 +114,7 @@ class OnlineLearner:
             raise InvalidInput("weights='exact' is what the native backend does; give a grid here.")
         if not callable(rate) and not is_rate(rate):
             raise InvalidInput(f"the rate must be a positive number or a function; got {rate!r}.")
-        if not isinstance(batch, (int, np.integer)) or isinstance(batch, bool):
+        if type(batch) is not int:
             raise InvalidInput(f"batch must be a whole number; got {batch!r}.")
         if batch < 1 or (batch > 1 and (algorithm != "accelerated" or backend != "native")):
             raise InvalidInput(
