@@ -458,7 +458,7 @@ def _test(
 def _groups(table: pd.DataFrame, attribute: Any) -> pd.Series[Any]:
     if isinstance(attribute, pd.Series):
         matches = attribute.index.is_unique and bool(table.index.isin(attribute.index).all())
-        values = attribute.reindex(table.index) if matches else attribute
+        values: Any = attribute.reindex(table.index) if matches else attribute
     else:
         values = list(attribute)
         matches = len(values) == len(table)
