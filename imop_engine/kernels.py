@@ -134,16 +134,23 @@ def scale_of(G, j):
 
 
 @compiled
-def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
+def workspace(m):
+    """Arrays that `restart` and `project` write over, made once for many calls."""
+    return np.empty(m), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64)
+
+
+@compiled
+def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room):
     """Make (W, mu, v) a dual feasible start out of a guessed working set.
 
     Rows that depend on others, and rows whose multiplier has the wrong sign, leave the guess.
     """
     m = v0.size
-    wanted = W[:nw].copy()
-    wanted_side = np.empty(nw, np.int64)
+    g, column, wanted, wanted_side = room
+    guessed = nw
     for i in range(nw):
-        wanted_side[i] = side[wanted[i]]
+        wanted[i] = W[i]
+        wanted_side[i] = side[W[i]]
     for i in range(m):
         mu[i] = 0.0
         side[i] = 0
@@ -153,9 +160,7 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
         inv[i, :q] = 0.0
         inv[i, i] = 1.0 / G[W[i], W[i]]
     nw = q
-    column = np.empty(m)
-    g = np.empty(m)
-    for c in range(wanted.size):
+    for c in range(guessed):
         j = wanted[c]
         s = wanted_side[c]
         if j >= m - q:
@@ -204,7 +209,7 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v):
 
 
 @compiled
-def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots):
+def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room):
     """Move z as little as possible so that every row lies in [lo, hi].
 
     The problem min 1/2 ||z - z0||_H^2 s.t. lo <= Rz <= hi needs only G = R H^-1 R' and v0 = R z0:
@@ -214,8 +219,7 @@ def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max
     bound on the minimum.
     """
     m = v0.size
-    column = np.empty(m)
-    g = np.empty(m)
+    g, column, _, _ = room
     pivots = 0
     while True:
         worst = FEASIBLE
@@ -462,8 +466,8 @@ def tree(
     inv = np.empty((m, m))
     mu = np.zeros(m)
     v = np.empty(m)
-    column = np.empty(m)
-    g = np.empty(m)
+    room = workspace(m)
+    g, column, _, _ = room
     centre = np.empty(m)
     case = case0.copy()
     max_pivots = 50 * (m + 1)
@@ -478,10 +482,10 @@ def tree(
     for a in range(nw):
         W[a] = W0[a]
         side[W0[a]] = side0[W0[a]]
-    nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
+    nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room)
     status, nw, value, _ = project(
         G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
-        best_value * (1.0 - PRUNE), max_pivots,
+        best_value * (1.0 - PRUNE), max_pivots, room,
     )  # fmt: skip
     nodes = 1
     nw0 = nw
@@ -558,7 +562,7 @@ def tree(
                     set_case(case, branch, pair_x, pair_s, base_lo, base_hi, lo, hi)
                     live = True
                     if side[x] != 0:  # x sat on its other bound, which has just been moved
-                        nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
+                        nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room)
                 else:  # the other child waits too: first an incumbent from the current region
                     open_case[count] = case
                     open_case[count, branch] = at_bound if grow_x <= grow_s else other
@@ -612,11 +616,11 @@ def tree(
                 if (side[x] > 0 and v[x] != lo[x]) or (side[x] < 0 and v[x] != hi[x]):
                     resumed = False  # x sat on the bound that this case moves
             if not resumed:
-                nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v)
+                nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room)
         nodes += 1
         status, nw, value, _ = project(
             G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
-            best_value * (1.0 - PRUNE), max_pivots,
+            best_value * (1.0 - PRUNE), max_pivots, room,
         )  # fmt: skip
     return best_value, min(closed, best_value), nodes, nw0, improved
 
@@ -1189,6 +1193,7 @@ def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
     v = np.empty(m)
     v0 = np.empty(m)
     scale = np.empty(m)
+    room = workspace(m)
     nw = 0
     for k in range(K):
         G = grams[k]
@@ -1201,9 +1206,9 @@ def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
                 c += C[k, j, a] * theta[a]
             for i in range(m):
                 v0[i] += solve_cost[k, i, j] * c
-        nw, value = restart(G, 0, v0, lo, hi, W, nw, side, inv, mu, v)
+        nw, value = restart(G, 0, v0, lo, hi, W, nw, side, inv, mu, v, room)
         status, nw, value, _ = project(
-            G, 0, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, np.inf, 50 * (m + 1)
+            G, 0, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, np.inf, 50 * (m + 1), room
         )
         if status != OPTIMAL:
             return k

@@ -236,7 +236,7 @@ def project_rows(
     rows = start.copy()
     status, *_ = kernels.project(
         np.ascontiguousarray(gram), 0, scale, start, lower, upper, working, 0, side,
-        np.empty((m, m)), np.zeros(m), rows, 0.0, np.inf, 100 * (m + 1),
+        np.empty((m, m)), np.zeros(m), rows, 0.0, np.inf, 100 * (m + 1), kernels.workspace(m),
     )  # fmt: skip
     return rows if status == kernels.OPTIMAL else None
 
