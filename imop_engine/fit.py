@@ -56,7 +56,7 @@ class Fit:
     def sentence(self) -> str:
         """The same for an analyst to read."""
         count, found = len(self.investors), self.outliers
-        who = "no investor" if found == 0 else f"{found} investor{'s' if found > 1 else ''}"
+        who = str(found) if found else "none"
         return (
             f"One frontier explains {self.explained:.1%} of the variation in the holdings of "
             f"{count} investors; {who} of them lie{'s' if found < 2 else ''} further than "

@@ -3,8 +3,10 @@ distributed, and how groups of investors differ.
 
 A weight w on return goes with lam = w / (2 (1 - w)) and with risk aversion delta = 2 (1 - w) / w.
 The intervals hold the frontier fixed: they speak of the error in an investor's holdings, not of
-that in the beliefs. Error in the holdings also spreads the weights: the distribution described
-here is that of the estimated weights, a little wider than that of the true ones.
+that in the beliefs. Under the true beliefs 95 % intervals cover 96 %; under returns learned from
+1,000 noisy portfolios in one first-order pass, 0.003 off, they covered 71 %. Error in the holdings
+also spreads the weights: the distribution described here is that of the estimated weights, a
+little wider than that of the true ones.
 """
 
 from __future__ import annotations
