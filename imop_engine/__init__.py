@@ -14,8 +14,17 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from imop_engine import errors
     from imop_engine.batch import BatchFit, JointUpdate, batch_update, fit_batch
+    from imop_engine.fit import Fit, compare_fit, implied_returns, measure_fit
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
     from imop_engine.learner import Assignment, OnlineLearner
+    from imop_engine.preferences import (
+        FittedFamily,
+        Preferences,
+        WeightDistribution,
+        investor_preferences,
+        preference_segments,
+        weight_distribution,
+    )
     from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
     from imop_engine.theory import Constants, constants
@@ -30,32 +39,51 @@ _HOME = {
     "batch": ("BatchFit", "JointUpdate", "batch_update", "fit_batch"),
     "theory": ("Constants", "constants"),
     "results": ("Result", "aligned_error", "risk_aversion", "summarize"),
+    "fit": ("Fit", "compare_fit", "implied_returns", "measure_fit"),
+    "preferences": (
+        "FittedFamily",
+        "Preferences",
+        "WeightDistribution",
+        "investor_preferences",
+        "preference_segments",
+        "weight_distribution",
+    ),
 }
 
 __all__ = [
     "Assignment",
     "BatchFit",
     "Constants",
+    "Fit",
+    "FittedFamily",
     "Frontier",
     "JointUpdate",
     "OnlineLearner",
+    "Preferences",
     "Problem",
     "Projection",
     "Result",
     "Update",
+    "WeightDistribution",
     "affine_problem",
     "aligned_error",
     "batch_update",
+    "compare_fit",
     "constants",
     "efficient_frontier",
     "errors",
     "fit_batch",
     "implicit_update",
+    "implied_returns",
+    "investor_preferences",
+    "measure_fit",
     "portfolio_problem",
+    "preference_segments",
     "quadratic_problem",
     "risk_aversion",
     "solve",
     "summarize",
+    "weight_distribution",
 ]
 
 
