@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
@@ -117,6 +116,8 @@ class CurvedFrontier(Frontier):
 
     def project(self, decisions: Any) -> Projection:
         """Nearest efficient decision of each decision, and the weight that explains it."""
+        from scipy.optimize import minimize_scalar  # takes longer to load than all the rest
+
         Y = self.problem.check_decisions(decisions)
         middle = np.abs(self.weights - 0.5)
         k, distances = np.empty(len(Y), np.int64), np.empty(len(Y))

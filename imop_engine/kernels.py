@@ -681,6 +681,16 @@ def free_drop(L, free, nf, i):
 
 
 @compiled
+def gradient(Q, x, c0, out):
+    """out = Q x + c0. By hand: numba's `@` loads all of scipy.linalg for it."""
+    out[:] = c0
+    for j in range(x.size):
+        if x[j] != 0.0:
+            for i in range(x.size):
+                out[i] += x[j] * Q[j, i]
+
+
+@compiled
 def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
     """Follow x(lam) = argmin 1/2 x'Qx + (c0 - lam r)'x, 1'x = 1, 0 <= x <= u, from lam = 0 upwards.
 
@@ -709,7 +719,8 @@ def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
     for i in range(n):
         if state[i] == FREE:
             nf = free_add(Q, L, free, nf, i)
-    qx = Q @ x + c0
+    qx = np.empty(n)
+    gradient(Q, x, c0, qx)
     lam = 0.0
     k = 0
     flips = 0
@@ -826,7 +837,7 @@ def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
             state[who] = FREE
             nf = free_add(Q, L, free, nf, who)
         if moved:
-            qx = Q @ x + c0
+            gradient(Q, x, c0, qx)
             if k % 32 == 0:  # a factor that was changed often collects rounding: make it anew
                 nf = 0
                 for i in range(n):

@@ -79,7 +79,9 @@ class ParameterSet:
     def nearest(self, theta: ArrayLike) -> Vector:
         """The point of the set nearest to theta."""
         wish = np.asarray(theta, dtype=float)
-        start = self.projector @ wish + self.offset
+        start: Vector = self.projector @ wish + self.offset
+        if np.all((start >= self.lower) & (start <= self.upper)):
+            return start
         point = project_rows(self.projector, start, self.lower, self.upper)
         if point is None:  # a set that is one point may be empty by rounding alone
             room = POINT * (1.0 + np.abs(start))
