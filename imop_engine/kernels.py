@@ -404,6 +404,63 @@ def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss):
 
 
 @compiled
+def ball(G, q, scale, v0, base_lo, base_hi, pair_x, pair_s, best, forced):
+    """What every solution better than `best` has in common, pair by pair; ANY where unsure.
+
+    Such a z lies in a ball, 1/2 ||z - z0||_H^2 < best, so no row moves further than
+    sqrt(2 best G_ii) from its v0. Rows that touch a free column can move at no cost; but with one
+    free column the difference of two of them cannot.
+    """
+    m = v0.size
+    reference = -1
+    margin = 0.0
+    for i in range(forced.size):
+        forced[i] = ANY
+        x = pair_x[i]
+        if scale[x] == 0.0 or pair_s[i] >= m - q:
+            continue
+        touches = False
+        for c in range(m - q, m):
+            touches |= G[x, c] != 0.0
+        if touches:
+            continue
+        reach = np.sqrt(2.0 * best * G[x, x]) * (1.0 + PRUNE)
+        room = min(v0[x] - base_lo[x], base_hi[x] - v0[x]) - reach
+        if room > 0.0:
+            forced[i] = FREE
+            if room > margin:
+                margin = room
+                reference = pair_s[i]
+    if q != 1 or reference < 0 or G[reference, m - 1] == 0.0:
+        return
+    for i in range(forced.size):
+        s = pair_s[i]
+        if forced[i] != ANY or G[s, m - 1] != G[reference, m - 1]:
+            continue
+        apart = v0[s] - v0[reference]
+        size = G[s, s] + G[reference, reference] - 2.0 * G[s, reference]
+        reach = np.sqrt(2.0 * best * max(size, 0.0)) * (1.0 + PRUNE)
+        if apart > reach and base_lo[pair_x[i]] > -np.inf:
+            forced[i] = LOWER
+        elif apart < -reach and base_hi[pair_x[i]] < np.inf:
+            forced[i] = UPPER
+
+
+@compiled
+def decide(case, forced):
+    """Write what the ball forces into undecided pairs; False if a decided one contradicts it."""
+    for i in range(case.size):
+        f = forced[i]
+        if f == ANY or case[i] == f:
+            continue
+        excluded = UPPER if case[i] == LOWER_OR_FREE else LOWER
+        if case[i] > FREE_OR_UPPER or (case[i] != ANY and f == excluded):
+            return False
+        case[i] = f
+    return True
+
+
+@compiled
 def save(store, nw, inv, mu, v):
     """Put a node's inverse, multipliers and rows side by side."""
     m = v.size
@@ -475,6 +532,12 @@ def tree(
     count = 0
     closed = np.inf  # least bound among the nodes closed by the incumbent
     region_tried = region.size != npairs
+    forced = np.zeros(npairs, np.int8)
+    forced_by = np.inf  # the incumbent that `forced` was computed from
+    if best_value < np.inf:
+        ball(G, q, scale, v0, base_lo, base_hi, pair_x, pair_s, best_value, forced)
+        forced_by = best_value
+        decide(case, forced)
 
     for i in range(npairs):
         set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi)
@@ -576,6 +639,7 @@ def tree(
                     count += 1
         if not live:
             resumed = False
+            promising = True
             if not region_tried and count > 0:
                 region_tried = True
                 case[:] = region
@@ -589,7 +653,11 @@ def tree(
                 if open_bound[pick] >= best_value * (1.0 - PRUNE) or nodes >= node_limit:
                     closed = min(closed, open_bound[pick])
                     break
+                if best_value < forced_by:
+                    ball(G, q, scale, v0, base_lo, base_hi, pair_x, pair_s, best_value, forced)
+                    forced_by = best_value
                 case[:] = open_case[pick]
+                promising = decide(case, forced)
                 value = open_value[pick]
                 nw = open_nw[pick]
                 side[:] = 0
@@ -610,6 +678,9 @@ def tree(
                     if kept:
                         size = open_nw[count] ** 2 + 2 * m
                         open_state[pick, :size] = open_state[count, :size]
+            if not promising:  # nothing better than the incumbent satisfies this node's cases
+                status = INFEASIBLE
+                continue
             for i in range(npairs):
                 set_case(case, i, pair_x, pair_s, base_lo, base_hi, lo, hi)
                 x = pair_x[i]
