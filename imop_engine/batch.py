@@ -91,7 +91,7 @@ def batch_update(
     _, bound, nodes, _, improved = kernels.tree(
         rows.gram, rows.scale, rows.start, rows.lower, rows.upper, rows.pair_x, rows.pair_s,
         rows.case, rows.region, rows.free, np.inf, node_limit, np.empty(size, np.int64),
-        np.zeros(size, np.int64), 0, best,
+        np.zeros(size, np.int64), 0, np.empty(size), best,
     )  # fmt: skip
     if not improved:
         raise Infeasible(f"no joint update was found within {node_limit} nodes; raise node_limit.")

@@ -15,3 +15,19 @@ class Infeasible(ImopError):
 
 class SolverUnavailable(ImopError):
     """A solver that was asked for is not installed, has no licence, or refuses the size."""
+
+
+class UnreadableFile(InvalidInput):
+    """A file or table cannot be understood as what it was given as."""
+
+
+class RefusedRows(InvalidInput):
+    """Strict reading met rows that would have been changed or left out; `report` lists them."""
+
+    def __init__(self, message: str, report: object = None) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+class DownloadFailed(ImopError):
+    """Prices could not be fetched; the text says what can be used instead."""

@@ -1,4 +1,4 @@
-"""(4) Learning: Algorithms 1 and 2 of the paper over a stream of decisions.
+"""(4) Learning over a stream of decisions: the paper's Algorithms 1 and 2, and a second-order one.
 
 `OnlineLearner` only holds state; the rounds themselves run in one compiled call.
 """
@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
@@ -22,18 +22,22 @@ from imop_engine.conditions import GeneralArrays, forward_bounds
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import decisions as decide
 from imop_engine.frontier import efficient_frontier
-from imop_engine.problem import Problem
-from imop_engine.update import (
-    CERTIFIED_ABSOLUTE,
-    CERTIFIED_RELATIVE,
-    NODE_LIMIT,
-    implicit_update,
-    is_rate,
+from imop_engine.history import History, Recorder
+from imop_engine.newton import (
+    SEARCH_WEIGHTS,
+    Information,
+    covariance_of,
+    flat_start,
+    opening_rates,
 )
+from imop_engine.problem import Problem
+from imop_engine.rounds import Rounds, run_backend, run_curve
+from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT, is_rate
 from imop_engine.weights import EDGE, lam_of, simplex_rows, weight_grid
 
 LOG = logging.getLogger("imop")
-ALGORITHMS = ("accelerated", "full")
+ALGORITHMS = ("accelerated", "full", "newton")
+CHUNK = 4096  # rounds a compiled call runs at most: it reports theta after each of them
 Rate = float | Callable[[int], float]
 
 
@@ -45,37 +49,26 @@ class Assignment:
     distances: Vector
 
 
-@dataclass(frozen=True, eq=False)
-class Rounds:
-    """What each round of a stream reports."""
-
-    losses: Vector
-    nodes: NDArray[np.int64]
-    gaps: Vector
-    objectives: Vector
-
-    @classmethod
-    def empty(cls, count: int) -> Rounds:
-        """Room for `count` rounds."""
-        return cls(np.empty(count), np.empty(count, np.int64), np.empty(count), np.empty(count))
-
-
 class OnlineLearner:
     """Learns theta from decisions that arrive one by one.
 
     Args:
         problem: what is decided.
         weights: K for an even grid, a list of weights, or "exact" for the whole frontier.
-        algorithm: "accelerated" (Algorithm 2: assign a weight first, then update) or "full"
-            (Algorithm 1: the best update over all weights of the grid).
+        algorithm: "accelerated" (Algorithm 2: assign a weight first, then update), "full"
+            (Algorithm 1: the best update over all weights of the grid), or "newton" (portfolios
+            with weights="exact": implicit updates first, then steps scaled by what was learned).
         rate: eta_t = rate / sqrt(t), or a function of the round t = 1, 2, ...
         theta0: where to start; None is the paper's zero. Projected on Theta.
         backend: "native", or "gurobi" for the paper's mixed-integer route ("cvxpy" only decides).
         node_limit: nodes an update may use before it stops with an honest gap.
         batch: decisions per update (the paper's mini-batches); a remainder waits for the next call.
+        forgetting: what "newton" keeps of its information each round; below 1 it follows beliefs
+            that change (0.99 looks back about a hundred decisions).
 
     Learned state: `theta_`, `rounds_`, `losses_` (l(y_t, theta_t) before each update),
-    `certified_` (share of updates proven optimal), `nodes_`, `weights_`.
+    `certified_` (share of updates proven optimal), `nodes_`, `weights_`, `history_` (theta over
+    time); for "newton" also `covariance_`, `standard_errors_` and `noise_`.
     """
 
     def __init__(
@@ -88,6 +81,7 @@ class OnlineLearner:
         backend: str = "native",
         node_limit: int = NODE_LIMIT,
         batch: int = 1,
+        forgetting: float = 1.0,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise InvalidInput(
@@ -100,6 +94,17 @@ class OnlineLearner:
             raise InvalidInput(
                 "algorithm 'full' compares the weights of a grid one by one, so it needs one: "
                 "give weights=41, or use algorithm='accelerated' with weights='exact'."
+            )
+        if algorithm == "newton" and (not self.exact or problem.kind != "portfolio"):
+            raise InvalidInput(
+                "algorithm 'newton' works on the exact frontier of a portfolio problem: give it "
+                "weights='exact', or use algorithm='accelerated'."
+            )
+        if not 0.5 <= forgetting <= 1.0 or (forgetting < 1.0 and algorithm != "newton"):
+            raise InvalidInput(
+                f"forgetting={forgetting!r} is not possible: it belongs to algorithm='newton' and "
+                "lies between 0.5 and 1; the other algorithms follow changes by a constant rate, "
+                "rate=lambda t: 5.0."
             )
         if self.exact and problem.p != 2:
             raise InvalidInput(
@@ -129,6 +134,7 @@ class OnlineLearner:
         self.backend = backend
         self.node_limit = int(node_limit)
         self.batch = int(batch)
+        self.forgetting = float(forgetting)
         self._waiting = np.empty((0, problem.n))
         self.weights_: Vector = (
             np.array([EDGE, 1.0 - EDGE]) if self.exact else weight_grid(problem, weights)
@@ -144,6 +150,8 @@ class OnlineLearner:
         self.nodes_ = 0
         self._certified = 0
         self._losses: list[Vector] = []
+        self._recorder = Recorder(problem.theta_size)
+        self._information = Information.none(problem.theta_size)
         self._working = np.empty(3 * problem.n + 1, np.int64)
         self._side = np.zeros(3 * problem.n + 1, np.int64)
         self._working_size = np.zeros(1, np.int64)
@@ -160,6 +168,36 @@ class OnlineLearner:
         """Share of the updates that were proven globally optimal."""
         return self._certified / self.updates_ if self.updates_ else 1.0
 
+    @property
+    def history_(self) -> History:
+        """theta over time: after every round at first, after evenly spaced ones later."""
+        return self._recorder.history()
+
+    @property
+    def noise_(self) -> float:
+        """Standard deviation of one holding around the frontier ("newton" only)."""
+        return self._told().noise
+
+    @property
+    def covariance_(self) -> Matrix:
+        """Covariance of theta_ ("newton" only); infinite variance where nothing was seen."""
+        told = self._told()
+        return covariance_of(self.problem, told.metric, told.noise)
+
+    @property
+    def standard_errors_(self) -> Vector:
+        """Of each return ("newton" only): 0 where anchored, infinite where nothing was seen."""
+        result: Vector = np.sqrt(np.diag(self.covariance_))
+        return result
+
+    def _told(self) -> Information:
+        if self.algorithm != "newton":
+            raise InvalidInput(
+                f"algorithm {self.algorithm!r} collects no information; use algorithm='newton', "
+                "or imop.identification(problem, theta, decisions) for any estimate."
+            )
+        return self._information
+
     def partial_fit(self, decisions: Any) -> OnlineLearner:
         """Learn from more decisions, in their order. Any chunking gives the same result."""
         Y = self.problem.check_decisions(decisions)
@@ -168,12 +206,20 @@ class OnlineLearner:
         if kernels.needs_compiling():
             LOG.warning("Compiling the numerical code; this happens once and takes about a minute.")
         rates = self._rates(len(Y))
+        for first in range(0, len(Y), CHUNK):
+            self._fit_chunk(Y[first : first + CHUNK], rates[first : first + CHUNK])
+        return self
+
+    def _fit_chunk(self, Y: Matrix, rates: Vector) -> None:
         theta = self.theta_.copy()
-        told = Rounds.empty(len(Y))
-        if self.backend != "native":
-            done = self._run_backend(theta, Y, rates, told)
+        information = self._information.copy()
+        told = Rounds.empty(len(Y), theta.size)
+        if self.algorithm == "newton":
+            done = self._run_newton(theta, Y, rates, told, information)
+        elif self.backend != "native":
+            done = run_backend(self._solver, self.algorithm, self._middle, theta, Y, rates, told)
         elif self.exact and self.problem.kind != "portfolio":
-            done = self._run_curve(theta, Y, rates, told)
+            done = run_curve(self.problem, self.node_limit, theta, Y, rates, told)
         elif self.problem.kind == "portfolio":
             done = self._run_portfolio(theta, Y, rates, told)
         else:
@@ -185,6 +231,8 @@ class OnlineLearner:
                 "conditioned and that Theta holds only parameters that allow decisions."
             )
         self.theta_ = theta
+        self._information = information
+        self._recorder.add(self.rounds_, told.thetas)
         self.rounds_ += len(Y)
         updated = told.nodes > 0
         self.updates_ += int(updated.sum())
@@ -192,7 +240,6 @@ class OnlineLearner:
         proven = told.gaps <= CERTIFIED_RELATIVE * told.objectives + CERTIFIED_ABSOLUTE
         self._certified += int((updated & proven).sum())
         self._losses.append(told.losses)
-        return self
 
     def _fit_batches(self, Y: Matrix) -> OnlineLearner:
         """Joint updates of `batch` decisions each, their weights assigned first."""
@@ -205,6 +252,7 @@ class OnlineLearner:
             self._losses.append(found.distances**2)
             self.rounds_ += len(group)
             if np.all(found.distances**2 <= kernels.ZERO_LOSS):
+                self._recorder.add(self.rounds_ - 1, self.theta_[None])
                 continue
             update = batch_update(
                 self.problem, self.theta_, group, list(found.weights), rate, self.node_limit
@@ -213,6 +261,7 @@ class OnlineLearner:
             self.updates_ += 1
             self.nodes_ += update.nodes
             self._certified += int(update.certified)
+            self._recorder.add(self.rounds_ - 1, self.theta_[None])
         self._waiting = Y[full:]
         return self
 
@@ -225,7 +274,24 @@ class OnlineLearner:
                 arrays.caps, arrays.least_variance, arrays.least_variance_state, theta, Y, rates,
                 np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == "full",
                 self.node_limit, self._working, self._side, self._working_size,
-                told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives,
+                told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives, told.thetas,
+            )
+        )  # fmt: skip
+
+    def _run_newton(
+        self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds, information: Information
+    ) -> int:
+        arrays, theta_set = self.problem.portfolio, self.problem.theta
+        return int(
+            kernels.newton_run(
+                arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
+                theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper,
+                arrays.caps, arrays.least_variance, arrays.least_variance_state, theta,
+                flat_start(self.problem), Y, rates, opening_rates(self._rate_at),
+                np.ascontiguousarray(lam_of(weight_grid(self.problem, SEARCH_WEIGHTS))),
+                self.forgetting, self.node_limit, self._working, self._side, self._working_size,
+                information.metric, information.recent, information.sums, information.memory,
+                told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives, told.thetas,
             )
         )  # fmt: skip
 
@@ -241,43 +307,9 @@ class OnlineLearner:
                 problem.rhs0, problem.rhs, theta, Y, rates, self._middle,
                 self.algorithm == "full", self.node_limit,
                 told.losses, np.empty(len(Y), np.int64), told.nodes, told.gaps, told.objectives,
+                told.thetas,
             )
         )  # fmt: skip
-
-    def _run_curve(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
-        """Algorithm 2 with the ideal loss on a curved frontier; the weight is not sampled."""
-        told.nodes[:], told.gaps[:], told.objectives[:] = 0, 0.0, 0.0
-        for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
-            found = efficient_frontier(self.problem, theta).project(y)
-            told.losses[t] = found.distances[0] ** 2
-            if told.losses[t] <= kernels.ZERO_LOSS:
-                continue
-            update = implicit_update(
-                self.problem, theta, y, found.weights[0], rate, node_limit=self.node_limit
-            )
-            theta[:] = update.theta
-            told.nodes[t] = max(1, update.nodes)
-            told.gaps[t], told.objectives[t] = update.gap, update.objective
-        return len(Y)
-
-    def _run_backend(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
-        """The algorithms word for word over another solver; the models stay hot between rounds."""
-        solver = self._solver
-        told.nodes[:], told.gaps[:], told.objectives[:] = 0, 0.0, 0.0
-        for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
-            X = solver.decisions(theta)
-            k = kernels.nearest_row(X, y, self._middle)
-            told.losses[t] = float(np.sum((y - X[k]) ** 2))
-            if told.losses[t] <= kernels.ZERO_LOSS:
-                continue
-            if self.algorithm == "full":
-                update, _ = solver.full_update(theta, y, float(rate))
-            else:
-                update = solver.update(theta, y, int(k), float(rate))
-            theta[:] = update.theta
-            told.nodes[t] = max(1, update.nodes)
-            told.gaps[t], told.objectives[t] = update.gap, update.objective
-        return len(Y)
 
     @cached_property
     def _solver(self) -> Backend:
@@ -322,13 +354,16 @@ class OnlineLearner:
         kernels.nearest_rows(X, Y, self._middle, k, distances)
         return Assignment(self.weights_[k], distances)
 
+    def _rate_at(self, round_: int) -> float:
+        return float(self.rate(round_)) if callable(self.rate) else self.rate / np.sqrt(round_)
+
     def _rates(self, count: int, done: int | None = None) -> Vector:
         done = self.rounds_ if done is None else done
         rounds = np.arange(done + 1, done + count + 1)
         if not callable(self.rate):
             result: Vector = float(self.rate) / np.sqrt(rounds)
             return result
-        values = np.array([float(self.rate(int(t))) for t in rounds])
+        values = np.array([self._rate_at(int(t)) for t in rounds])
         bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
         if bad.size:
             raise InvalidInput(

@@ -30,6 +30,7 @@ from imop_engine.arguments import (
     vector,
 )
 from imop_engine.errors import Infeasible, InvalidInput
+from imop_engine.gauge import require_fixed
 
 POINT = 1e-9  # bounds give way by this much where box and anchors meet in a single point
 FILL = 1e-9  # caps may miss a full budget by this much and still count as filling it exactly
@@ -284,6 +285,7 @@ def portfolio_problem(
     bounds: tuple[ArrayLike, ArrayLike] = (0.0, 1.0),
     anchors: Anchors | None = None,
     names: Sequence[str] | None = None,
+    undetermined: bool = False,
 ) -> Problem:
     """Investors who weigh return r'x against risk x'Qx; the returns r are unknown.
 
@@ -292,8 +294,10 @@ def portfolio_problem(
         upper: caps on each holding, one number or one an asset.
         bounds: the box in which each expected return lies.
         anchors: what is known of r: {asset: return}, or a list of (vector over assets, value).
-            Portfolios tell r only up to a shift and a scale; two anchors fix both.
+            Portfolios tell r only up to a shift and a scale; two anchors fix both. With one or
+            none the numbers that are learned are open to them (`identification` says which).
         names: asset names.
+        undetermined: accept two or more anchors that leave shift or scale open all the same.
 
     >>> problem = portfolio_problem([[0.04, 0.01], [0.01, 0.09]], names=["bonds", "stocks"])
     >>> problem.n, problem.names
@@ -317,7 +321,9 @@ def portfolio_problem(
     if caps.sum() < 1.0:
         caps = caps / caps.sum()
     equalities, values = anchor_rows(anchors, labels)
-    theta = _parameter_set(bounds, n, equalities, values, labels)
+    if not undetermined:
+        require_fixed(equalities, values, 0 if anchors is None else len(anchors))
+    theta = parameter_set(bounds, n, equalities, values, labels)
     zeros = np.zeros((n, n))
     return Problem(
         kind="portfolio",
@@ -466,7 +472,7 @@ def affine_problem(
         equal_rhs=level,
         lower=low,
         upper=high,
-        theta=_parameter_set(bounds, k, cuts, values, parameters),
+        theta=parameter_set(bounds, k, cuts, values, parameters),
         names=labels,
         theta_names=parameters,
     )
@@ -482,13 +488,14 @@ def _table(value: Any, n: int, what: str) -> Matrix:
     return array
 
 
-def _parameter_set(
+def parameter_set(
     bounds: tuple[ArrayLike, ArrayLike],
     size: int,
     equalities: Matrix,
     values: Vector,
     names: tuple[str, ...],
 ) -> ParameterSet:
+    """Theta from a box and equalities on it; refused where it is empty."""
     try:
         low, high = bounds
     except (TypeError, ValueError):

@@ -99,7 +99,8 @@ def _portfolio_update(
         theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper, arrays.caps,
         theta, y, lam, rate,
         kernels.multiplier_at(arrays.covariance, theta, frontier.at(w), state, lam), state, np.inf,
-        node_limit, np.empty(m, np.int64), np.zeros(m, np.int64), 0, theta_new, x_new,
+        node_limit, np.empty(m, np.int64), np.zeros(m, np.int64), 0, np.empty(m), theta_new,
+        x_new,
     )  # fmt: skip
     # The pair that is reported is feasible to the last digit: x is solved anew for theta.
     x = efficient_frontier(problem, theta_new).at(w)

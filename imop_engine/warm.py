@@ -16,6 +16,8 @@ def warm() -> float:
     Y = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     for algorithm in ("accelerated", "full"):
         learner = imop.OnlineLearner(problem, algorithm=algorithm).partial_fit(Y)
+    newton = imop.OnlineLearner(problem, "exact", "newton").partial_fit(Y)
+    imop.polish(problem, Y, newton.theta_)
     imop.summarize(learner, Y)
     imop.efficient_frontier(problem, learner.theta_).project(Y)
     imop.implicit_update(problem, learner.theta_, Y[0], 0.5, 1.0)

@@ -12,8 +12,8 @@ import pytest
 from imop_engine import bench
 
 SECTIONS = {
-    "gurobi", "gurobi_tuned", "algorithms", "assets", "weights", "rounds", "stream", "frontier",
-    "forward", "start",
+    "gurobi", "gurobi_tuned", "algorithms", "assets", "second_order", "weights", "rounds",
+    "stream", "frontier", "forward", "start",
 }  # fmt: skip
 
 

@@ -56,7 +56,11 @@ class Instance:
         import imop_engine as imop
 
         return imop.portfolio_problem(
-            self.Q, upper=self.upper, bounds=(self.low, self.high), anchors=self.anchors
+            self.Q,
+            upper=self.upper,
+            bounds=(self.low, self.high),
+            anchors=self.anchors,
+            undetermined=True,  # draws with ties anchor equal returns
         )
 
 

@@ -158,3 +158,40 @@ def test_it_learns_the_papers_securities_better_than_the_paper(spread):
         errors.append(np.linalg.norm(learner.theta_ - TRUE))
         assert reference.aligned_error(learner.theta_, TRUE) <= errors[-1] + 1e-12
     assert np.median(errors) < 0.0091
+
+
+@pytest.mark.parametrize("spread", [None, 0.15])
+def test_exact_weights_learn_the_same_from_three_starts(spread):
+    problem = imop.portfolio_problem(EIGHT, anchors={i: float(TRUE[i]) for i in (0, 6)})
+    frontier = imop.efficient_frontier(problem, TRUE)
+    errors, apart = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        weights = rng.uniform(0.0, 1.0, 1000) if spread is None else rng.normal(0.5, spread, 1000)
+        seen = np.round(frontier.at(np.clip(weights, 1e-3, 1 - 1e-3)), 3)
+        history = TRUE + 0.02 * rng.normal(size=8)
+        learned = [
+            imop.OnlineLearner(problem, "exact", theta0=start).partial_fit(seen).theta_
+            for start in (None, np.full(8, 0.1), history)
+        ]
+        errors += [np.linalg.norm(theta - TRUE) for theta in learned]
+        apart.append(np.ptp(learned, axis=0).max())
+    assert np.median(errors) <= 0.001
+    assert np.max(apart) <= 1e-3
+
+
+def test_a_short_search_finds_a_start_where_the_history_misleads():
+    problem = imop.portfolio_problem(EIGHT, anchors={i: float(TRUE[i]) for i in (0, 6)})
+    frontier = imop.efficient_frontier(problem, TRUE)
+    alone, searched = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        seen = np.round(frontier.at(rng.uniform(1e-3, 1 - 1e-3, 1000)), 3)
+        history = TRUE + 0.06 * rng.normal(size=8)
+        start = imop.OnlineLearner(problem, "exact", "newton", theta0=history)
+        start.partial_fit(seen[:200])
+        for theta0, errors in ((history, alone), (start.theta_, searched)):
+            learner = imop.OnlineLearner(problem, "exact", theta0=theta0).partial_fit(seen)
+            errors.append(np.linalg.norm(learner.theta_ - TRUE))
+    assert max(alone) > 0.1  # Algorithm 2 believes the weight that the wrong start suggests
+    assert max(searched) < 0.001

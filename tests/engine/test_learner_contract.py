@@ -14,11 +14,15 @@ SETTINGS = {
     "coarse": {"weights": 6, "rate": 1.0},
     "given": {"weights": [0.1, 0.3, 0.5, 0.7], "theta0": TRUE[::-1].copy()},
     "capped": {"weights": 11},
+    "exact": {"weights": "exact"},
+    "full": {"weights": 6, "algorithm": "full"},
+    "newton": {"weights": "exact", "algorithm": "newton"},
+    "forgetful": {"weights": "exact", "algorithm": "newton", "forgetting": 0.9},
 }
 
 
 def problem_of(kind: str):
-    if kind == "capped":
+    if kind in ("capped", "newton", "forgetful"):
         return imop.portfolio_problem(Q, upper=0.4, anchors={0: TRUE[0], 6: TRUE[6]})
     return imop.portfolio_problem(Q)
 
@@ -26,7 +30,7 @@ def problem_of(kind: str):
 @pytest.fixture(scope="module")
 def decisions() -> np.ndarray:
     rng = np.random.default_rng(20)
-    weights = rng.uniform(0.05, 0.9, 60)
+    weights = rng.uniform(0.05, 0.9, 90)
     held = np.array([reference.forward(reference.portfolio(Q, w), TRUE) for w in weights])
     return held + 0.01 * rng.normal(size=held.shape)
 
@@ -46,10 +50,12 @@ def learned(learner, *chunks: np.ndarray):
 def assert_same(one, two) -> None:
     assert np.array_equal(one.theta_, two.theta_)
     assert np.array_equal(one.losses_, two.losses_)
+    assert np.array_equal(one.history_.theta, two.history_.theta)
+    assert np.array_equal(one.history_.rounds, two.history_.rounds)
     assert one.rounds_ == two.rounds_
 
 
-@pytest.mark.parametrize("cuts", [[1], [59], [20, 40], [3, 4, 30], list(range(1, 60))])
+@pytest.mark.parametrize("cuts", [[1], [59], [20, 40, 75], [3, 4, 30], list(range(1, 90))])
 def test_a_stream_is_a_batch_in_any_chunking(fresh, decisions, cuts):
     whole = learned(fresh(), decisions)
     assert_same(learned(fresh(), *np.split(decisions, cuts)), whole)
@@ -119,6 +125,11 @@ def test_assigning_gives_the_nearest_weight_and_its_distance(fresh, decisions):
     assigned = learner.assign(decisions[:15])
     capped = learner.weights_.size == 11
     problem = problem_of("capped" if capped else "paper")
+    if learner.exact:
+        projected = imop.efficient_frontier(learner.problem, learner.theta_).project(decisions[:15])
+        assert np.array_equal(assigned.distances, projected.distances)
+        assert np.array_equal(assigned.weights, projected.weights)
+        return
     menu = np.array([imop.solve(problem, learner.theta_, w) for w in learner.weights_])
     distances = np.linalg.norm(decisions[:15, None] - menu, axis=2)
     assert np.allclose(assigned.distances, distances.min(axis=1), atol=1e-9)

@@ -211,7 +211,8 @@ def test_anchors_that_only_together_leave_the_box_are_infeasible():
 
 def test_the_same_anchor_twice_is_once():
     once = imop.portfolio_problem(Q, anchors={0: 0.1})
-    twice = imop.portfolio_problem(Q, anchors=[([1, 0, 0], 0.1), ([2, 0, 0], 0.2)])
+    anchors = [([1, 0, 0], 0.1), ([2, 0, 0], 0.2)]
+    twice = imop.portfolio_problem(Q, anchors=anchors, undetermined=True)
     arguments = ([0.1, 0.2, 0.3], [0.2, 0.3, 0.5], 0.5, 1.0)
     one, two = (imop.implicit_update(problem, *arguments) for problem in (once, twice))
     assert two.objective == pytest.approx(one.objective, rel=1e-9)

@@ -1,0 +1,69 @@
+"""What the engine claims about speed, measured: `imop bench`.
+
+One process, one thread a solver, one machine. Nothing is extrapolated: where Gurobi is too slow for
+the whole stream it is measured on rounds spread evenly over it, from the same beliefs and for the
+same decisions as the native run, and the figure is per round. Models and compiled code are made
+before the clock starts, on both sides; starting from nothing has a row of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from imop_engine.bench.cases import FULL, QUICK, RATE, SEED, K, Measure, Say, Section, Size
+from imop_engine.bench.growth import (
+    algorithms,
+    assets,
+    cold_start,
+    rounds,
+    second_order,
+    stream,
+    weights,
+)
+from imop_engine.bench.measuring import machine, versions
+from imop_engine.bench.solvers import against_gurobi, forward, frontier
+from imop_engine.bench.telling import page, show, shown
+from imop_engine.errors import SolverUnavailable
+from imop_engine.warm import warm
+
+__all__ = ["QUICK", "SECTIONS", "Say", "Section", "Size", "attempt", "page", "run", "show", "shown"]
+
+
+def run(quick: bool = False, out: Path | None = None, say: Say = lambda _: None) -> dict[str, Any]:
+    """Measure everything; write `out`/bench.json (quick.json) if a folder is given."""
+    size = QUICK if quick else FULL
+    load = os.getloadavg()[0]
+    say("compiling, where that has not been done")
+    warm()
+    sections = [asdict(section) for measure in SECTIONS for section in attempt(measure, size, say)]
+    report = {
+        "name": "quick" if quick else "bench",
+        "machine": machine(load),
+        "versions": versions(),
+        "settings": {"K": K, "rate": f"{RATE:g}/sqrt(t)", "seed": SEED, "rounds": size.rounds},
+        "sections": sections,
+    }
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        path = out / f"{report['name']}.json"
+        path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    return report
+
+
+def attempt(measure: Measure, size: Size, say: Say) -> list[Section]:
+    """The tables of one measurement; an empty one that says why where a solver is missing."""
+    try:
+        return measure(size, say)
+    except (ImportError, SolverUnavailable) as error:
+        title = measure.__name__.replace("_", " ").capitalize()
+        return [Section(measure.__name__, title, f"Not measured: {error}", [])]
+
+
+SECTIONS: tuple[Measure, ...] = (
+    against_gurobi, algorithms, assets, second_order, weights, rounds, stream, frontier, forward,
+    cold_start,
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""Rounds of a stream: what each reports, and the loops that are not compiled end to end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from imop_engine import kernels
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.backends import Backend
+from imop_engine.frontier import efficient_frontier
+from imop_engine.problem import Problem
+from imop_engine.update import implicit_update
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """What each round of a stream reports."""
+
+    losses: Vector
+    nodes: NDArray[np.int64]
+    gaps: Vector
+    objectives: Vector
+    thetas: Matrix  # after each round
+
+    @classmethod
+    def empty(cls, count: int, size: int) -> Rounds:
+        """Room for `count` rounds."""
+        return cls(
+            np.empty(count), np.zeros(count, np.int64), np.zeros(count), np.zeros(count),
+            np.empty((count, size)),
+        )  # fmt: skip
+
+
+def run_curve(
+    problem: Problem, node_limit: int, theta: Vector, Y: Matrix, rates: Vector, told: Rounds
+) -> int:
+    """Algorithm 2 with the ideal loss on a curved frontier; the weight is not sampled."""
+    for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
+        found = efficient_frontier(problem, theta).project(y)
+        told.losses[t] = found.distances[0] ** 2
+        told.thetas[t] = theta
+        if told.losses[t] <= kernels.ZERO_LOSS:
+            continue
+        update = implicit_update(problem, theta, y, found.weights[0], rate, node_limit=node_limit)
+        theta[:] = told.thetas[t] = update.theta
+        told.nodes[t] = max(1, update.nodes)
+        told.gaps[t], told.objectives[t] = update.gap, update.objective
+    return len(Y)
+
+
+def run_backend(
+    solver: Backend,
+    algorithm: str,
+    middle: Vector,
+    theta: Vector,
+    Y: Matrix,
+    rates: Vector,
+    told: Rounds,
+) -> int:
+    """The algorithms word for word over another solver; the models stay hot between rounds."""
+    for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
+        X = solver.decisions(theta)
+        k = kernels.nearest_row(X, y, middle)
+        told.losses[t] = float(np.sum((y - X[k]) ** 2))
+        told.thetas[t] = theta
+        if told.losses[t] <= kernels.ZERO_LOSS:
+            continue
+        if algorithm == "full":
+            update, _ = solver.full_update(theta, y, float(rate))
+        else:
+            update = solver.update(theta, y, int(k), float(rate))
+        theta[:] = told.thetas[t] = update.theta
+        told.nodes[t] = max(1, update.nodes)
+        told.gaps[t], told.objectives[t] = update.gap, update.objective
+    return len(Y)
