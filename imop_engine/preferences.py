@@ -2,11 +2,12 @@
 distributed, and how groups of investors differ.
 
 A weight w on return goes with lam = w / (2 (1 - w)) and with risk aversion delta = 2 (1 - w) / w.
-The intervals hold the frontier fixed: they speak of the error in an investor's holdings, not of
-that in the beliefs. Under the true beliefs 95 % intervals cover 96 %; under returns learned from
-1,000 noisy portfolios in one first-order pass, 0.003 off, they covered 71 %. Error in the holdings
-also spreads the weights: the distribution described here is that of the estimated weights, a
-little wider than that of the true ones.
+The intervals hold the error in an investor's holdings and, where `beliefs` are given, that in the
+returns. Under the true returns 95 % intervals cover 96 %; under returns learned from 1,000 noisy
+portfolios in one first-order pass they cover 98 % with `beliefs` and 77 % without (means of eight
+seeds), under returns refined on all of them 96 % and 95 %. Error in the holdings also spreads the
+weights: the distribution described here is that of the estimated weights, a little wider than that
+of the true ones.
 """
 
 from __future__ import annotations
@@ -21,29 +22,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
 from scipy.stats import chi2
 
-from imop_engine.arguments import Matrix, Vector, vector
+from imop_engine.arguments import Vector, vector
+from imop_engine.cells import (
+    LEAST_EXPECTED,
+    SAME_WEIGHT,
+    cells_around,
+    even_cells,
+    grid_values,
+    merge_cells,
+    without_inner,
+)
 from imop_engine.errors import InvalidInput
 from imop_engine.families import FAMILIES, Family, fit_counts
-from imop_engine.fit import (
-    AT_BOUND,
-    Noise,
-    estimate_noise,
-    labels_of_rows,
-    outlier_threshold,
-    some_decisions,
-    tangents,
-)
-from imop_engine.frontier import Frontier, Projection
+from imop_engine.fit import Noise, estimate_noise, labels_of_rows, outlier_threshold, some_decisions
+from imop_engine.frontier import Frontier
+from imop_engine.identify import Identification
+from imop_engine.intervals import Spread, weight_intervals
 from imop_engine.results import risk_aversion
-from imop_engine.weights import weight_of
 
-LEAST_EXPECTED: Final = 5.0  # Cochran's rule for the chi-square approximation
 LEAST_INVESTORS: Final = 20  # fewer than this say little of a distribution with two parameters
-MOST_CELLS: Final = 200
-SAME_WEIGHT: Final = 1e-9  # weights closer than this are one value
-# Weights are read as coming from a grid when there are this many investors to each value at
-# least; weights from the exact frontier are all different but for the few at turning points.
-INVESTORS_PER_GRID_VALUE: Final = 2.0
 MOST_SEGMENTS: Final = 10  # a number with more values than this is cut at its quartiles
 MISSING: Final = "(missing)"
 
@@ -160,8 +157,13 @@ def investor_preferences(
     level: float = 0.95,
     noise_sd: float | None = None,
     fitted: int | None = None,
+    beliefs: Identification | None = None,
 ) -> Preferences:
     """Weight and risk aversion of each investor under a frontier, with intervals.
+
+    `beliefs`, from `identification` at the frontier's returns, adds the error in the returns: the
+    intervals then cover as they should for returns that were learned. Without it they take the
+    frontier for certain.
 
     The interval holds every weight whose portfolio is, in squared distance, at most
     (z * noise_sd)^2 further from the investor's than the nearest one: on a straight stretch of
@@ -189,7 +191,7 @@ def investor_preferences(
     Y = some_decisions(frontier.problem, decisions)
     found = frontier.project(Y)
     noise = estimate_noise(frontier, Y, found, fitted) if noise_sd is None else Noise(noise_sd, 0)
-    low, high = _intervals(frontier, Y, found, noise.sd * float(ndtri(0.5 + level / 2)))
+    low, high = weight_intervals(frontier, Y, found, _spread(noise.sd, level, beliefs))
     plateaus = plateaus_of(frontier)
     w = found.weights
     flat = np.zeros(len(w), bool)
@@ -210,6 +212,13 @@ def investor_preferences(
         index=labels_of_rows(decisions, len(Y)),
     )
     return Preferences(table, noise, float(level), plateaus)
+
+
+def _spread(noise_sd: float, level: float, beliefs: Identification | None) -> Spread:
+    z = float(ndtri(0.5 + level / 2))
+    if beliefs is None:
+        return Spread(z, noise_sd)
+    return Spread(z, noise_sd, beliefs.covariance, np.stack([beliefs.step, beliefs.noise_bias]))
 
 
 def plateaus_of(frontier: Frontier) -> tuple[tuple[float, float], ...]:
@@ -263,8 +272,8 @@ def weight_distribution(
             f"there is no family {unknown[0] if unknown else ''!r}; choose among "
             f"{', '.join(FAMILIES)}."
         )
-    values = _grid_values(w, grid)
-    edges = _without_inner(even_cells(w) if values is None else cells_around(values), plateaus)
+    values = grid_values(w, grid)
+    edges = without_inner(even_cells(w) if values is None else cells_around(values), plateaus)
     counts = np.histogram(w, edges)[0].astype(np.int64)
     if np.count_nonzero(counts) < 2:
         raise InvalidInput(
@@ -307,114 +316,6 @@ def preference_segments(preferences: Preferences, attribute: Any) -> pd.DataFram
             }
         )
     return pd.DataFrame(rows)
-
-
-# -- intervals -----------------------------------------------------------------------------------
-def _intervals(
-    frontier: Frontier, Y: Matrix, found: Projection, reach: float
-) -> tuple[Vector, Vector]:
-    """Ends of each investor's interval on the weight scale, over both readings of stray money."""
-    low, high = _within(frontier, Y, found.distances**2 + reach**2)
-    held = np.where(found.points > frontier.problem.lower + AT_BOUND, Y, 0.0)
-    total = held.sum(axis=1, keepdims=True)
-    scaled = np.where(total > 0, held / np.where(total > 0, total, 1.0), Y)
-    second = frontier.project(scaled)
-    along = tangents(frontier, second.weights)
-    length = np.linalg.norm(along, axis=1)
-    tilt = np.sum(along * second.points, axis=1) / np.where(length > 0, length, 1.0)
-    count = np.sum(second.points > frontier.problem.lower + AT_BOUND, axis=1)
-    wider = reach**2 * (1.0 + count * tilt**2)
-    low2, high2 = _within(frontier, scaled, second.distances**2 + wider)
-    first = np.minimum(np.minimum(low, low2), found.weights)
-    last = np.maximum(np.maximum(high, high2), found.weights)
-    return first, last
-
-
-def _within(frontier: Frontier, Y: Matrix, limit: Vector) -> tuple[Vector, Vector]:
-    """Least and greatest weight whose portfolio is within sqrt(limit) of each row of Y."""
-    lams = frontier.lams
-    ends = np.append(lams[1:], np.inf)
-    low, high = np.full(len(Y), np.inf), np.full(len(Y), -np.inf)
-    for k, direction in enumerate(frontier.directions):
-        apart = Y - frontier.portfolios[k]
-        c0, c1 = np.sum(apart**2, axis=1) - limit, apart @ direction
-        c2 = float(direction @ direction)
-        # room for rounding: the nearest point itself is in, whatever the last bit says
-        slack = 1e-12 * (1.0 + np.abs(c0))
-        if c2 == 0.0:
-            inside = c0 <= slack
-            start, stop = np.full(len(Y), lams[k]), np.full(len(Y), ends[k])
-        else:
-            root = c1**2 - c2 * (c0 - slack)
-            half = np.sqrt(np.maximum(root, 0.0))
-            start = np.maximum(lams[k] + (c1 - half) / c2, lams[k])
-            stop = np.minimum(lams[k] + (c1 + half) / c2, ends[k])
-            inside = (root >= 0) & (start <= stop)
-        low = np.where(inside, np.minimum(low, start), low)
-        high = np.where(inside, np.maximum(high, stop), high)
-    return weight_of(np.maximum(low, 0.0)), weight_of(np.where(high < 0, 0.0, high))
-
-
-# -- cells ---------------------------------------------------------------------------------------
-def even_cells(weights: Vector) -> Vector:
-    """Edges of even cells on 0 to 1: Freedman and Diaconis, and at least 2 count^(2/5)."""
-    quarter, three = np.quantile(weights, [0.25, 0.75])
-    width = 2.0 * float(three - quarter) / len(weights) ** (1.0 / 3.0)
-    wanted = 1.0 / width if width > 0 else MOST_CELLS
-    cells = int(np.ceil(min(MOST_CELLS, max(wanted, 2.0 * len(weights) ** 0.4))))
-    return np.linspace(0.0, 1.0, cells + 1)
-
-
-def cells_around(values: Vector) -> Vector:
-    """Edges halfway between the values of a grid, and 0 and 1."""
-    middle = (values[1:] + values[:-1]) / 2.0
-    return np.concatenate([[0.0], middle, [1.0]])
-
-
-def merge_cells(expected: Vector, least: float = LEAST_EXPECTED) -> NDArray[np.int64]:
-    """First cell of each group of neighbours that expects `least` or more.
-
-    >>> merge_cells(np.array([1.0, 2.0, 3.0, 9.0, 1.0])).tolist()
-    [0, 3]
-    """
-    starts, total = [0], 0.0
-    for j, value in enumerate(expected):
-        if total >= least:
-            starts.append(j)
-            total = 0.0
-        total += float(value)
-    if total < least and len(starts) > 1:
-        starts.pop()
-    return np.array(starts, dtype=np.int64)
-
-
-def _without_inner(edges: Vector, plateaus: Sequence[tuple[float, float]]) -> Vector:
-    keep = np.ones(edges.size, bool)
-    for low, high in plateaus:
-        # an investor at a plateau's end sits on it to the last bits: the end belongs inside too
-        keep &= ~((edges >= low - SAME_WEIGHT) & (edges <= high + SAME_WEIGHT))
-    keep[[0, -1]] = True
-    return edges[keep]
-
-
-def _grid_values(weights: Vector, grid: ArrayLike | None) -> Vector | None:
-    if grid is None:
-        values = np.unique(weights)
-        values = values[np.concatenate([[True], np.diff(values) > SAME_WEIGHT])]
-        return values if values.size * INVESTORS_PER_GRID_VALUE <= len(weights) else None
-    values = np.unique(vector(grid, "grid"))
-    position = np.clip(np.searchsorted(values, weights), 1, max(values.size - 1, 1))
-    near = np.minimum(
-        np.abs(weights - values[position - 1]),
-        np.abs(weights - values[np.minimum(position, values.size - 1)]),
-    )
-    if near.max() > SAME_WEIGHT:
-        off = int(near.argmax())
-        raise InvalidInput(
-            f"weight {off + 1} is {weights[off]:g}, which is not on the grid; pass the grid that "
-            "the weights were assigned on, or none."
-        )
-    return values
 
 
 # -- families ------------------------------------------------------------------------------------

@@ -7,13 +7,11 @@ from scipy.stats import kstest
 
 import imop_engine as imop
 from imop_engine.bundled import market
+from imop_engine.cells import cells_around, even_cells, merge_cells
 from imop_engine.errors import InvalidInput
 from imop_engine.families import FAMILIES, fit_counts
 from imop_engine.preferences import (
-    cells_around,
-    even_cells,
     investor_preferences,
-    merge_cells,
     plateaus_of,
     preference_segments,
     weight_distribution,

@@ -1,0 +1,120 @@
+"""Anchors for a problem that has none yet: chosen by hand, or taken from the return history.
+
+What anchors must do, and the check that they do it, is in gauge.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from imop_engine.arguments import Anchors, Matrix, Vector, anchor_rows
+from imop_engine.errors import InvalidInput
+from imop_engine.frontier import risk_of
+from imop_engine.gauge import require_fixed
+from imop_engine.problem import Problem, parameter_set
+from imop_engine.solution import least_investors
+
+# Portfolios nearer than this are one: a thousandth of the usual rounding of holdings.
+SAME_PORTFOLIO: Final = 1e-6
+# A holding above this, or above half an even share, is more than error or rounding leaves.
+MUCH: Final = 0.02
+UNSEEN_MONEY: Final = 0.01  # share of an anchor's portfolio that may be in assets nobody holds
+
+
+def with_anchors(
+    problem: Problem, anchors: Anchors | None, *, undetermined: bool = False
+) -> Problem:
+    """The same problem with these anchors instead of its own.
+
+    `anchors` as in `portfolio_problem`: {asset: return}, or a list of (portfolio, return). Two or
+    more must fix both shift and scale; one or none is accepted, and leaves the rest open.
+
+    >>> from imop_engine import portfolio_problem
+    >>> free = portfolio_problem([[0.04, 0.01], [0.01, 0.09]], names=["bonds", "stocks"])
+    >>> with_anchors(free, {"bonds": 0.02, "stocks": 0.06}).theta.values
+    array([0.02, 0.06])
+    """
+    if problem.kind != "portfolio":
+        raise InvalidInput("anchors belong to portfolio problems; this one is a quadratic problem.")
+    rows, values = anchor_rows(anchors, problem.names)
+    if not undetermined:
+        require_fixed(rows, values, 0 if anchors is None else len(anchors))
+    box = problem.theta.lower, problem.theta.upper
+    return replace(problem, theta=parameter_set(box, problem.n, rows, values, problem.names))
+
+
+@dataclass(frozen=True, eq=False)
+class PortfolioAnchor:
+    """A portfolio whose return is taken as known, and what it is."""
+
+    name: str
+    portfolio: Vector
+    value: float
+
+
+def anchor_by_history(problem: Problem, expected_returns: ArrayLike, decisions: Any) -> Problem:
+    """The same problem with the two default anchors; see `history_anchors`."""
+    anchors = history_anchors(problem, expected_returns, decisions)
+    return with_anchors(problem, [(one.portfolio, one.value) for one in anchors])
+
+
+def history_anchors(
+    problem: Problem, expected_returns: ArrayLike, decisions: Any
+) -> tuple[PortfolioAnchor, PortfolioAnchor]:
+    """The two default anchors: portfolios that earn what they earned in the history.
+
+    The portfolio of least variance, and the average of the observed ones. Where the first has
+    more than 1 % in assets that hardly any investor holds, it would tie the scale to returns that
+    nobody can see; then it is the averages of the cautious and of the bold half of investors.
+    Assets that hardly anybody holds are left out of averages, for the same reason.
+
+    Both portfolios are fully invested, so they fix shift and scale as long as the second earned
+    more: investors take more risk only for a higher return, and a history that says otherwise
+    contradicts them.
+    """
+    history = problem.check_theta(expected_returns, "expected_returns")
+    Y = problem.check_decisions(decisions)
+    if len(Y) == 0:
+        raise InvalidInput("there are no portfolios to take the average of; give at least one.")
+    held = held_assets(Y)
+    least = problem.portfolio.least_variance
+    pair = ("the portfolio of least variance", least), ("the average portfolio", _mean(Y, held))
+    if float(least[~held].sum()) > UNSEEN_MONEY:
+        risk = risk_of(problem, Y)
+        bold = risk > np.median(risk)
+        if bold.any() and not bold.all():
+            pair = (
+                ("the average portfolio of the cautious half", _mean(Y[~bold], held)),
+                ("the average portfolio of the bold half", _mean(Y[bold], held)),
+            )
+    (first, low), (second, high) = pair
+    if np.linalg.norm(high - low) <= SAME_PORTFOLIO:
+        raise InvalidInput(
+            f"{second} is {first}, so the two default anchors are one and fix no scale. Name two "
+            "assets or portfolios whose returns you know as anchors."
+        )
+    earned = float(low @ history), float(high @ history)
+    if earned[1] <= earned[0]:
+        raise InvalidInput(
+            f"in the return history {second} earned {earned[1]:.4%} a year and {first} "
+            f"{earned[0]:.4%}: investors take more risk only for more return, so this history "
+            "cannot anchor them. Name two assets or portfolios whose returns you know as anchors."
+        )
+    return PortfolioAnchor(first, low, earned[0]), PortfolioAnchor(second, high, earned[1])
+
+
+def held_assets(decisions: Matrix) -> NDArray[np.bool_]:
+    """Assets of which enough investors hold more than error or rounding would leave."""
+    much = min(MUCH, 0.5 / decisions.shape[1])
+    held: NDArray[np.bool_] = (decisions > much).sum(axis=0) >= least_investors(len(decisions))
+    return held
+
+
+def _mean(decisions: Matrix, held: NDArray[np.bool_]) -> Vector:
+    mean = np.where(held, decisions.mean(axis=0), 0.0) if held.any() else decisions.mean(axis=0)
+    result: Vector = mean / mean.sum()
+    return result

@@ -1,0 +1,109 @@
+"""What is known of assets that nobody holds, or that everybody holds at the cap: a bound.
+
+An investor with price of risk lam who does not hold asset i believes r_i <= rho_i(lam), where
+rho_i = ((Qx)_i + nu) / lam and nu is the budget's multiplier; one at the cap believes r_i >= rho_i.
+On a stretch of the frontier with free assets F, rho_i(lam) = c'r_F + k / lam with c = M Q_Fi + h,
+h = Q_FF^-1 1 / (1' Q_FF^-1 1), and a k that is constant on the stretch.
+
+The bound itself is estimated: r_F, and each investor's lam. So every investor's rho_i is moved
+outwards by as many of its standard errors as make all of them right at once (Bonferroni's
+inequality: the level is shared among the investors), and the tightest of the moved ones counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from imop_engine import kernels
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.fit import outlier_threshold
+from imop_engine.information import Information, Place, tangent_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The tightest bounds that investors give, infinite where there are none, and how many give
+    one."""
+
+    low: Vector
+    high: Vector
+    investors: Vector
+
+
+def return_bounds(
+    info: Information, decisions: Matrix, covariance: Matrix, noise_sd: float, level: float
+) -> Bounds:
+    """Bounds on the return of each asset from the investors in whose portfolio it sits at a bound.
+
+    `covariance` is that of the estimated returns. Outliers give no bounds, nor do those who hold
+    the asset after all.
+    """
+    frontier = info.frontier
+    n = frontier.problem.n
+    low, high = np.full(n, -np.inf), np.full(n, np.inf)
+    investors = np.zeros(n)
+    distances = info.projection.distances
+    usual = distances <= outlier_threshold(distances)
+    sure = float(ndtri(1.0 - (1.0 - level) / max(1, len(decisions))))
+    stray = np.abs(decisions - info.projection.points) > sure * noise_sd
+    for place in info.places:
+        rows = place.rows[usual[place.rows] & (info.lams[place.rows] > 0)]
+        state = frontier.states[place.segment]
+        if rows.size == 0 or not np.any(place.direction):
+            continue
+        others = np.setdiff1d(np.arange(n), place.free)
+        for i in others[state[others] != kernels.FREE]:
+            lam = info.lams[rows[~stray[rows, i]]]
+            if lam.size == 0:
+                continue
+            rho, c, constant = price(info, place, int(i), lam)
+            error = _price_error(info, place, lam, c, constant, covariance, noise_sd)
+            investors[i] += lam.size
+            if state[i] == kernels.UPPER:
+                low[i] = max(low[i], float((rho - sure * error).max()))
+            else:
+                high[i] = min(high[i], float((rho + sure * error).min()))
+    return Bounds(low, high, investors)
+
+
+def price(info: Information, place: Place, i: int, lam: Vector) -> tuple[Vector, Vector, float]:
+    """rho_i at each lam, its weights c on the free assets' returns, and k."""
+    frontier, free, k = info.frontier, place.free, place.segment
+    Q = frontier.problem.portfolio.covariance
+    r = frontier.theta[free]
+    start = frontier.portfolios[k]
+    M = tangent_matrix(Q, free)
+    h = np.linalg.solve(Q[np.ix_(free, free)], np.ones(free.size))
+    c = M @ Q[free, i] + h / h.sum()
+    # ((Qx)_i + nu) - lam c'r is the same all along the stretch; take it where the stretch starts
+    begin = float(frontier.lams[k])
+    nu = begin * r - Q[free] @ start
+    constant = float(Q[i] @ start + nu.mean() - begin * (c @ r))
+    rho: Vector = c @ r + constant / lam
+    return rho, c, constant
+
+
+def _price_error(
+    info: Information,
+    place: Place,
+    lam: Vector,
+    c: Vector,
+    constant: float,
+    covariance: Matrix,
+    noise_sd: float,
+) -> Vector:
+    """Standard error of rho_i at each investor's lam, from the returns and from lam itself."""
+    free, s = place.free, place.direction
+    M = tangent_matrix(info.frontier.problem.portfolio.covariance, free)
+    length = float(s @ s)
+    q = M @ s / length  # lam moves by -lam q'dr when r moves
+    C = covariance[np.ix_(free, free)]
+    pull = constant / lam
+    from_returns = c @ C @ c + 2.0 * pull * (c @ C @ q) + pull**2 * (q @ C @ q)
+    tilt = float(s @ info.frontier.portfolios[place.segment][free]) / np.sqrt(length)
+    own = noise_sd**2 * (1.0 + free.size * tilt**2) / length
+    result: Vector = np.sqrt(np.maximum(from_returns + (constant / lam**2) ** 2 * own, 0.0))
+    return result

@@ -1,0 +1,318 @@
+"""What the portfolios can and cannot tell about each return, with intervals and in sentences.
+
+Shift and scale come from the anchors (gauge.py). Beyond them an asset is known as well as the
+investors who hold it inform about it (information.py); one that nobody holds is only bounded
+(bounds.py). Standard errors are exact at the solution of the estimating equations; for returns that
+are not there yet, the step the data still ask for is reported and every interval covers it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.bounds import Bounds, return_bounds
+from imop_engine.errors import InvalidInput
+from imop_engine.fit import Noise, estimate_noise, some_decisions
+from imop_engine.frontier import Frontier, efficient_frontier
+from imop_engine.gauge import Gauge, gauge_of
+from imop_engine.information import Information, information
+from imop_engine.problem import Problem
+from imop_engine.seen import Seen, one_step, seen_part
+from imop_engine.sentences import asset_sentence, direction_sentences
+from imop_engine.solution import (
+    Refined,
+    Support,
+    least_investors,
+    refine_counts,
+    support_of,
+    supported_information,
+    unexplained,
+)
+
+STATUSES: Final = (
+    "identified",  # the data and the anchors determine it
+    "anchored",  # an anchor says it
+    "bounded above",  # nobody holds it
+    "bounded below",  # everybody holds it at the cap
+    "bounded",  # some one, some the other
+    "relative",  # known against the others only: shift or scale is open
+    "not seen",  # the data leave it anywhere in its box
+)
+# The data may ask for this many standard errors more before the estimate is called unsettled: a
+# smaller step changes an interval by less than a quarter of its width.
+SETTLED: Final = 1.0
+# Portfolios drawn to measure the bias that noise causes: enough for a fifth of a standard error
+# with 1,000 investors, and less than a second for 20 assets.
+SIMULATED: Final = 30_000
+MOST_SIMULATED: Final = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """How far each return is known. `to_frame` is the table an analyst reads."""
+
+    problem: Problem
+    estimate: Vector
+    low: Vector
+    high: Vector
+    status: tuple[str, ...]
+    investors: NDArray[np.int64]  # who inform about an asset, or bound it
+    sentences: tuple[str, ...]
+    covariance: Matrix  # of the estimated returns
+    standard_errors: Vector  # NaN where there is none to give
+    noise: Noise
+    noise_bias: Vector  # what errors in holdings add to the estimate, measured by simulation
+    step: Vector  # from the estimate to where the data want it
+    converged: bool  # whether that place was found
+    unseen: tuple[str, ...]  # directions that the data do not see, in words
+    directions: Matrix  # the same as unit vectors, one a row
+    dead: tuple[str, ...]  # assets that investors hold and the estimate does not explain
+    gauge: Gauge
+    anchor_notes: tuple[str, ...]  # where anchors rest on assets that hardly anybody holds
+    level: float
+
+    @property
+    def step_in_errors(self) -> float:
+        """The largest part of the step that the data still ask for, in standard errors."""
+        told = np.isfinite(self.standard_errors) & (self.standard_errors > 0)
+        if not told.any():
+            return 0.0
+        return float(np.max(np.abs(self.step[told]) / self.standard_errors[told]))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the estimate is where the data want it, and no held asset is dead."""
+        return self.converged and self.step_in_errors <= SETTLED and not self.dead
+
+    def to_frame(self) -> pd.DataFrame:
+        """asset, estimate, low, high, status, investors, sentence."""
+        return pd.DataFrame(
+            {
+                "asset": list(self.problem.theta_names),
+                "estimate": self.estimate,
+                "low": self.low,
+                "high": self.high,
+                "status": list(self.status),
+                "investors": self.investors,
+                "sentence": list(self.sentences),
+            }
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What holds for the estimate as a whole, in sentences."""
+        told = [] if self.gauge.fixed else [self.gauge.sentence()]
+        told += self.anchor_notes
+        told += self.unseen
+        if self.dead:
+            told.append(
+                f"Investors hold {', '.join(self.dead)}, and the estimate explains none of it: "
+                "start from the history, or learn at a higher rate."
+            )
+        if self.step_in_errors > SETTLED:
+            told.append(
+                f"The estimate is not settled: the data ask for up to {self.step_in_errors:.1f} "
+                "standard errors more, and the intervals cover that. Refine it with `refine`."
+            )
+        return tuple(told)
+
+    def band(self, frontier: Frontier | None = None, count: int = 100) -> pd.DataFrame:
+        """The frontier with an interval for the best return at each risk; see `frontier_band`."""
+        from imop_engine.uncertainty import frontier_band
+
+        return frontier_band(self, frontier, count)
+
+
+def identification(
+    problem: Problem,
+    theta: ArrayLike,
+    decisions: Any,
+    level: float = 0.95,
+    *,
+    noise_sd: float | None = None,
+    seed: int = 0,
+) -> Identification:
+    """Say of each return how far `decisions` determine it, around the estimate `theta`.
+
+    Intervals: the estimate after the step that the data still ask for, give or take z standard
+    errors and the bias that noise causes, stretched to hold the estimate itself, cut at the box.
+    Bounds are not stretched: an estimate outside them is one that the data contradict.
+    Standard errors are the larger of those by the noise (estimated unless `noise_sd` is given) and
+    those by the scores' own spread, which ask nothing of the noise (the sandwich).
+
+    Where the anchors leave shift or scale open, intervals of `relative` assets hold at the shift
+    and scale of the estimate, and `gauge` says what is open.
+    """
+    if problem.kind != "portfolio":
+        raise InvalidInput("identification reads portfolio problems; this one is quadratic.")
+    if not 0.0 < level < 1.0:
+        raise InvalidInput(f"the level is {level:g}; give a number between 0 and 1, 0.95 say.")
+    r = problem.check_theta(theta)
+    Y = some_decisions(problem, decisions)
+    solution = refine_counts(problem, Y, r)
+    info = information(efficient_frontier(problem, solution.theta), Y)
+    noise = (
+        estimate_noise(info.frontier, Y, info.projection)
+        if noise_sd is None
+        else Noise(noise_sd, 0)
+    )
+    support = support_of(info, Y, noise.sd)
+    holders = unexplained(info, Y, noise.sd).sum(axis=0)
+    info = supported_information(info, Y, None, support)
+    seen = seen_part(problem.theta, info.hessian)
+    covariance = covariance_of(info, seen, noise.sd)
+    bias = noise_bias(info, seen, noise.sd, seed)
+    bounds = return_bounds(info, Y, covariance, noise.sd, level)
+    return _report(
+        problem, r, solution, len(Y), support, holders, seen, covariance, bias, bounds, noise,
+        float(level),
+    )  # fmt: skip
+
+
+def covariance_of(info: Information, seen: Seen, noise_sd: float) -> Matrix:
+    """Covariance of the estimate: the sandwich, stretched where the noise alone asks for more."""
+    model = noise_sd**2 * seen.inverse
+    free = max(1, seen.assets.size - 2)
+    inflate = info.degrees / max(1, info.degrees - free)
+    sandwich = inflate * (seen.inverse @ info.outer @ seen.inverse)
+    own = np.diag(sandwich)
+    wider = np.sqrt(np.maximum(np.diag(model), own) / np.where(own > 0, own, 1.0))
+    if np.any((own <= 0) & (np.diag(model) > 0)):  # residuals of exactly zero say nothing
+        return model
+    stretch = np.where(own > 0, wider, 1.0)
+    result: Matrix = sandwich * np.outer(stretch, stretch)
+    return result
+
+
+def noise_bias(info: Information, seen: Seen, noise_sd: float, seed: int) -> Vector:
+    """What errors of that size in each holding add to the estimate.
+
+    Portfolios drawn around the fitted ones, with independent errors, cut at zero and rescaled,
+    are scored at the estimate. Without bias their scores would average to zero.
+    """
+    points = info.projection.points
+    count = len(points)
+    if noise_sd == 0.0 or seen.assets.size == 0:
+        return np.zeros(info.frontier.problem.n)
+    rng = np.random.default_rng(seed)
+    total = min(max(SIMULATED, 3 * count), MOST_SIMULATED)
+    times = int(np.ceil(total / count))
+    rows = np.tile(np.arange(count), times)[: max(total, count)]
+    held = np.maximum(points[rows] + rng.normal(0.0, noise_sd, (len(rows), points.shape[1])), 0.0)
+    ignored = ~np.isin(np.arange(points.shape[1]), seen.assets)
+    drawn = information(
+        info.frontier, held / held.sum(axis=1, keepdims=True), ignored=ignored, noise_sd=noise_sd
+    )
+    return one_step(seen_part(info.frontier.problem.theta, drawn.hessian), drawn.score)
+
+
+def _report(
+    problem: Problem,
+    r: Vector,
+    solution: Refined,
+    count: int,
+    support: Support,
+    holders: NDArray[np.int64],
+    seen: Seen,
+    covariance: Matrix,
+    bias: Vector,
+    bounds: Bounds,
+    noise: Noise,
+    level: float,
+) -> Identification:
+    gauge = gauge_of(problem.theta.equalities, problem.theta.values)
+    box_low, box_high = problem.theta.lower, problem.theta.upper
+    informed = np.isin(np.arange(problem.n), seen.assets)
+    anchored = np.diag(problem.theta.projector) <= 0.0
+    dead = (holders >= least_investors(count)) & ~informed
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    step = solution.theta - r
+    low, high = r.copy(), r.copy()
+    # assets without information first: the others follow them through the anchors
+    bare = ~informed & ~anchored
+    low[bare] = np.where(dead, box_low, np.maximum(bounds.low, box_low))[bare]
+    high[bare] = np.where(dead, box_high, np.minimum(bounds.high, box_high))[bare]
+    settled = solution.theta
+    down, up = np.where(bare, low - settled, 0.0), np.where(bare, high - settled, 0.0)
+    rise, fall = np.maximum(seen.response, 0.0), np.minimum(seen.response, 0.0)
+    half = float(ndtri(0.5 + level / 2)) * errors + np.abs(bias)
+    seen_low = np.minimum(r, r + step - half + rise @ down + fall @ up)
+    seen_high = np.maximum(r, r + step + half + rise @ up + fall @ down)
+    told = informed & ~anchored
+    low[told], high[told] = (
+        np.maximum(seen_low, box_low)[told],
+        np.minimum(seen_high, box_high)[told],
+    )
+    status = _statuses(problem, r, low, high, anchored, informed, dead, seen, bounds)
+    investors = np.where(informed, support.investors, bounds.investors).astype(np.int64)
+    names = problem.theta_names
+    sentences = tuple(
+        asset_sentence(
+            names[i], status[i], r[i], low[i], high[i], int(investors[i]), count, level,
+            int(support.investors[i] + holders[i]), bool(dead[i]), gauge,
+        )
+        for i in range(problem.n)
+    )  # fmt: skip
+    return Identification(
+        problem, r, low, high, status, investors, sentences, covariance,
+        np.where(told, errors, np.nan), noise, bias, step, solution.converged,
+        direction_sentences(seen.unseen, names, solution.theta), seen.unseen,
+        tuple(names[i] for i in np.flatnonzero(dead)), gauge,
+        _anchor_notes(names, anchored & ~informed, seen, high - low, half), level,
+    )  # fmt: skip
+
+
+def _anchor_notes(
+    names: tuple[str, ...], idle: NDArray[np.bool_], seen: Seen, width: Vector, half: Vector
+) -> tuple[str, ...]:
+    told = []
+    if len(seen.unseen) and idle.any():
+        told.append(
+            f"The anchor on {', '.join(names[i] for i in np.flatnonzero(idle))} fixes nothing that "
+            "the portfolios see, because too few investors hold it. Anchor what they hold."
+        )
+    moved = np.abs(seen.response) * width > half[:, None]
+    leaning = np.flatnonzero(moved[seen.assets].any(axis=0))
+    if leaning.size:
+        told.append(
+            f"The anchors rest on {', '.join(names[i] for i in leaning)}, of which the portfolios "
+            "give no more than bounds, and that widens every interval. Anchor what investors hold."
+        )
+    return tuple(told)
+
+
+def _statuses(
+    problem: Problem,
+    r: Vector,
+    low: Vector,
+    high: Vector,
+    anchored: NDArray[np.bool_],
+    informed: NDArray[np.bool_],
+    dead: NDArray[np.bool_],
+    seen: Seen,
+    bounds: Bounds,
+) -> tuple[str, ...]:
+    box_low, box_high = problem.theta.lower, problem.theta.upper
+    open_ = seen.open_assets
+    above, below = bounds.high < box_high, bounds.low > box_low
+    out = []
+    for i in range(problem.n):
+        if anchored[i]:
+            out.append("anchored")
+        elif informed[i] and open_[i]:
+            out.append("relative")
+        elif informed[i]:
+            whole = low[i] <= box_low[i] and high[i] >= box_high[i]
+            out.append("not seen" if whole else "identified")
+        elif dead[i] or not (above[i] or below[i]):
+            out.append("not seen")
+        else:
+            kind = "bounded" if above[i] and below[i] else "bounded above"
+            out.append(kind if above[i] else "bounded below")
+    return tuple(out)

@@ -1,0 +1,212 @@
+"""What a set of portfolios says about the returns, to first order: the sums behind standard errors,
+second-order steps and the directions nobody can see.
+
+Between two turning points the free assets F hold x = const + lam M r_F with
+M = Q_FF^-1 - Q_FF^-1 1 1' Q_FF^-1 / (1' Q_FF^-1 1). An investor there has chosen lam herself, so
+only residuals across s = M r_F speak of r: with P = I - s s' / s's and A = M P her score is lam A e
+and her information lam^2 A A'. At a turning point, where asset j meets its bound, the nearest
+portfolio does not move with lam, and its derivative is lam (M - s (M e_j)' / s_j); A is the
+transpose. Both annihilate shifts (A'1 = 0) and scales (A' r = 0) of r. So a stretch of the frontier
+needs only sums over its investors, however many there are.
+
+Residuals are taken after the money in assets that the efficient portfolio does not hold is given
+back to the others in proportion. Errors in holdings cannot go below zero, so they only ever add
+such money, and what it displaced would bias the returns: by up to 7 standard errors of Security 6
+of the paper with 1,000 investors and an error of 0.005 in each holding.
+
+An asset that hardly anybody holds beyond the noise can be ignored: investors who hold a trace of
+it count as if they did not, and those who clearly hold it do not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from imop_engine import kernels
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.fit import AT_BOUND
+from imop_engine.frontier import Frontier, Projection
+from imop_engine.weights import lam_of
+
+# A projection this near a turning point (in lam, relative) is at it: it was clamped there.
+AT_TURN: Final = 1e-9
+# An asset that moves less than this share of the fastest one fixes no turning point.
+STILL: Final = 1e-9
+
+CLEAR: Final = 2.0  # noise sds by which a holding is clear of its bound
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A stretch of the frontier or a turning point, and the investors who are nearest to it."""
+
+    segment: int  # whose free assets and direction count
+    turning: bool
+    free: NDArray[np.int64]
+    direction: Vector  # s, of the free assets
+    slope: Matrix  # A
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """Sums over investors at one value of the returns."""
+
+    frontier: Frontier
+    projection: Projection
+    lams: Vector  # of each investor
+    places: tuple[Place, ...]
+    hessian: Matrix  # sum of lam^2 A A': the information, per unit of noise variance
+    score: Vector  # sum of lam A e
+    outer: Matrix  # sum of squared scores
+    degrees: int  # independent residuals in it
+
+
+def information(
+    frontier: Frontier,
+    decisions: Matrix,
+    counts: Vector | None = None,
+    projection: Projection | None = None,
+    ignored: NDArray[np.bool_] | None = None,
+    noise_sd: float = 0.0,
+) -> Information:
+    """Gather what `decisions` (a checked array) say at the returns of `frontier`.
+
+    `counts` weights the rows, as a bootstrap does; `ignored` assets tell nothing, nor do those who
+    hold one clear of its bound by two `noise_sd`.
+    """
+    n = frontier.problem.n
+    found = frontier.project(decisions) if projection is None else projection
+    lams = lam_of(found.weights)
+    hessian, outer, score = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
+    degrees = 0
+    none = np.zeros(n, bool) if ignored is None else ignored
+    quirks = np.any(clear_of_bounds(frontier, found, noise_sd) & none, axis=1)
+    places = tuple(_places(frontier, lams, none, quirks))
+    for place in places:
+        lam, free, A = lams[place.rows], place.free, place.slope
+        times = np.ones(len(lam)) if counts is None else counts[place.rows]
+        scores = (lam[:, None] * residuals(frontier, decisions, found, place)) @ A.T
+        block = np.ix_(free, free)
+        hessian[block] += float(times @ lam**2) * (A @ A.T)
+        outer[block] += scores.T @ (times[:, None] * scores)
+        score[free] += times @ scores
+        if np.any(A):
+            degrees += int(times.sum()) * (len(free) - 2)
+    return Information(
+        frontier, found, lams, places, hessian, score, outer, degrees
+    )  # fmt: skip
+
+
+def supporters(info: Information, noise_sd: float) -> NDArray[np.int64]:
+    """How many investors inform about each asset: their nearest portfolio moves with its return,
+    and holds it clear of its bounds by two standard deviations of the noise."""
+    clear = clear_of_bounds(info.frontier, info.projection, noise_sd)
+    count = np.zeros(clear.shape[1], np.int64)
+    for place in info.places:
+        if np.any(place.slope):
+            count[place.free] += clear[np.ix_(place.rows, place.free)].sum(axis=0)
+    return count
+
+
+def clear_of_bounds(frontier: Frontier, found: Projection, noise_sd: float) -> NDArray[np.bool_]:
+    """Which fitted holdings lie clear of their bounds by two standard deviations of the noise."""
+    problem = frontier.problem
+    room = np.minimum(found.points - problem.lower, problem.upper - found.points)
+    result: NDArray[np.bool_] = room > max(CLEAR * noise_sd, AT_BOUND)
+    return result
+
+
+def residuals(frontier: Frontier, decisions: Matrix, found: Projection, place: Place) -> Matrix:
+    """Held minus explained, of the free assets, with stray money given back in proportion."""
+    problem = frontier.problem
+    y = decisions[np.ix_(place.rows, place.free)]
+    x = found.points[np.ix_(place.rows, place.free)]
+    due = x.sum(axis=1, keepdims=True)
+    held = y.sum(axis=1, keepdims=True)
+    # who holds none of what she should hold is an outlier, and her money has no proportion
+    scale = np.where(held > due / problem.n, due / np.where(held > 0, held, 1.0), 1.0)
+    result: Matrix = scale * y - x
+    return result
+
+
+def tangent_matrix(covariance: Matrix, free: NDArray[np.int64]) -> Matrix:
+    """M: how the free assets' holdings move with lam times their returns."""
+    inverse = np.linalg.inv(covariance[np.ix_(free, free)])
+    ones = inverse.sum(axis=1)
+    result: Matrix = inverse - np.outer(ones, ones) / ones.sum()
+    return (result + result.T) / 2.0
+
+
+def _places(
+    frontier: Frontier, lams: Vector, ignored: NDArray[np.bool_], quirks: NDArray[np.bool_]
+) -> list[Place]:
+    turns = frontier.lams
+    last = len(turns) - 1
+    at = np.clip(np.searchsorted(turns, lams, side="right") - 1, 0, last)
+    after = np.minimum(at + 1, last)
+    room = AT_TURN * (1.0 + lams)
+    reached = np.abs(lams - turns[after]) <= room
+    turning = reached | (np.abs(lams - turns[at]) <= room) | (at == last)
+    turn = np.where(reached, after, at)
+    found: list[Place] = []
+    for k in range(last + 1):
+        inside = np.flatnonzero(~quirks & ~turning & (at == k))
+        if inside.size:
+            found += _stretch(frontier, k, inside, ignored)
+        corner = np.flatnonzero(~quirks & turning & (turn == k))
+        if corner.size and k > 0:
+            found += _corner(frontier, k, corner, ignored)
+    return found
+
+
+def _stretch(
+    frontier: Frontier, k: int, rows: NDArray[np.int64], ignored: NDArray[np.bool_]
+) -> list[Place]:
+    free, M, s = _moves(frontier, k, ignored)
+    length = float(s @ s)
+    if length == 0.0:  # one portfolio for a whole stretch of weights: it does not move with r
+        return []
+    A = np.zeros_like(M) if free.size < 3 else M - np.outer(M @ s, s) / length
+    return [Place(k, False, free, s, A, rows)]
+
+
+def _corner(
+    frontier: Frontier, k: int, rows: NDArray[np.int64], ignored: NDArray[np.bool_]
+) -> list[Place]:
+    """A turning point where one asset meets its bound; where several do at once, no derivative."""
+    before = int(np.searchsorted(frontier.lams, frontier.lams[k], side="left")) - 1
+    past = int(np.searchsorted(frontier.lams, frontier.lams[k], side="right")) - 1
+    if before < 0:
+        return []
+    first, second = (frontier.states[i] == kernels.FREE for i in (before, past))
+    changed = np.flatnonzero((first != second) & ~ignored)
+    if changed.size == 0:
+        return _stretch(frontier, before, rows, ignored)
+    j = int(changed[0])
+    segment = before if first[j] else past
+    free, M, s = _moves(frontier, segment, ignored)
+    at = int(np.flatnonzero(free == j)[0])
+    if changed.size > 1 or abs(s[at]) <= STILL * float(np.abs(s).max()):
+        return []
+    A = M - np.outer(M[:, at], s) / s[at]
+    if free.size < 3:  # a corner of the simplex stays where it is
+        A = np.zeros_like(A)
+    return [Place(segment, True, free, s, A, rows)]
+
+
+def _moves(
+    frontier: Frontier, k: int, ignored: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], Matrix, Vector]:
+    """Free assets on a stretch that are not ignored, their M, and s."""
+    state = frontier.states[k] == kernels.FREE
+    free = np.flatnonzero(state & ~ignored)
+    if free.size == 0 or not np.any(frontier.directions[k]):
+        return free, np.zeros((free.size, free.size)), np.zeros(free.size)
+    M = tangent_matrix(frontier.problem.portfolio.covariance, free)
+    ignoring = bool(np.any(state & ignored))
+    return free, M, M @ frontier.theta[free] if ignoring else frontier.directions[k][free]

@@ -1,0 +1,262 @@
+"""Where the data want the returns to be: the solution of the estimating equations.
+
+At the solution the scores of all investors (information.py) add up to zero in every direction that
+data and anchors determine. Standard errors hold there and nowhere else, so `identification` goes
+there first, whatever estimate it is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from imop_engine import kernels
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.bounds import price
+from imop_engine.errors import InvalidInput
+from imop_engine.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_decisions
+from imop_engine.frontier import efficient_frontier
+from imop_engine.gauge import gauge_of
+from imop_engine.information import Information, information, supporters
+from imop_engine.problem import Problem
+from imop_engine.seen import Seen, one_step, seen_part
+
+# An estimate that rests on fewer investors than this, or than a tenth of a small sample, rests on
+# their quirks.
+LEAST_INVESTORS: Final = 10
+MOST_STEPS: Final = 50
+MOST_WAKINGS: Final = 5  # an asset may be found only once the others are where they belong
+# A step smaller than this share of the returns' own size changes no digit an analyst reads.
+SMALL_STEP: Final = 1e-9
+# ... and so does one shorter than this many standard errors, whatever its direction.
+SMALL_IN_ERRORS: Final = 1e-3
+# Steps that still jump between two sides of a turning point after this many are halved.
+PATIENCE: Final = 15
+HALVINGS: Final = 12  # a step cut to 1/4096 that still does not help ends the search
+# The equations are not those of least squares (they give stray money back), so near the solution
+# the squared distance may grow a little; a step that lets it grow by more is too long.
+GROWTH: Final = 1.01
+# A holding of this many noise sds in an asset that the estimate leaves at its bound is no error.
+HELD: Final = 4.0
+
+CUT_MEAN: Final = 0.3989  # mean of max(0, z), z standard normal
+CUT_SPREAD: Final = 0.5838  # and its standard deviation
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """Returns at which the scores of all investors balance, and how they were reached."""
+
+    theta: Vector
+    steps: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """How many investors inform about each asset, those that too few do, and the noise."""
+
+    investors: NDArray[np.int64]
+    ignored: NDArray[np.bool_]
+    noise_sd: float
+
+
+def least_investors(count: int) -> int:
+    """How many investors must inform about an asset for it to be identified."""
+    return min(LEAST_INVESTORS, max(1, -(-count // 10)))
+
+
+def refine(problem: Problem, decisions: Any, theta: ArrayLike) -> Refined:
+    """Move an estimate to the solution of the estimating equations, by Gauss-Newton steps.
+
+    Starts from what a learner found. Assets that investors hold and the estimate does not are
+    first lifted to where they are worth holding; returns that too few investors inform about stay
+    where they are.
+    """
+    if problem.kind != "portfolio":
+        raise InvalidInput("refine reads portfolio problems; this one is quadratic.")
+    Y = some_decisions(problem, decisions)
+    return refine_counts(problem, Y, problem.check_theta(theta))
+
+
+def refine_counts(
+    problem: Problem,
+    Y: Matrix,
+    theta: Vector,
+    counts: Vector | None = None,
+    support: Support | None = None,
+) -> Refined:
+    """`refine` of a checked array whose rows count `counts` times; `support` is found on the
+    way unless it is given."""
+    r = problem.theta.nearest(theta)
+    if support is not None:
+        return _balance(problem, Y, r, counts, support)
+    found = Refined(r, 0, False)
+    before: NDArray[np.bool_] | None = None
+    for _ in range(MOST_WAKINGS):
+        start = _awake(problem, Y, found.theta)
+        support = support_of(information(efficient_frontier(problem, start), Y), Y)
+        same = before is not None and bool(np.all(before == support.ignored))
+        if start is found.theta and same:
+            break
+        found = _balance(problem, Y, start, counts, support)
+        before = support.ignored
+    return found
+
+
+def _balance(
+    problem: Problem, Y: Matrix, r: Vector, counts: Vector | None, support: Support
+) -> Refined:
+    """Gauss-Newton from r until the scores add up to zero."""
+    info, seen = _at(problem, Y, r, counts, support)
+    loss = least = _loss(info, counts)
+    size = max(float(np.abs(r).max()), SMALL_STEP)
+    for done in range(MOST_STEPS):
+        step = one_step(seen, info.score)
+        wish = float(info.score @ step)  # the step's length, in standard errors times the noise
+        if float(np.abs(step).max()) <= SMALL_STEP * size or wish <= _settled(info):
+            return Refined(r, done, True)
+        for halving in range(HALVINGS + 1):
+            length = 2.0 ** -(halving + (done >= PATIENCE))
+            new = problem.theta.nearest(r + length * step)
+            then, part = _at(problem, Y, new, counts, support)
+            now = _loss(then, counts)
+            left = float(then.score @ one_step(part, then.score))
+            if now < loss or (now <= GROWTH * least and left < wish):
+                break
+        else:
+            return Refined(r, done, False)
+        moved = float(np.abs(new - r).max())
+        r, info, seen, loss = new, then, part, now
+        least = min(least, loss)
+        if moved <= SMALL_STEP * size:
+            return Refined(r, done + 1, True)
+    return Refined(r, MOST_STEPS, False)
+
+
+def support_of(info: Information, Y: Matrix, noise_sd: float | None = None) -> Support:
+    """Which assets enough investors hold beyond the noise, at one estimate."""
+    if noise_sd is None:
+        try:
+            noise_sd = estimate_noise(info.frontier, Y, info.projection).sd
+        except InvalidInput:  # too few to tell: then no holding is called unclear
+            noise_sd = 0.0
+    investors = supporters(info, noise_sd)
+    return Support(investors, investors < least_investors(len(Y)), noise_sd)
+
+
+def supported_information(
+    info: Information, Y: Matrix, counts: Vector | None, support: Support
+) -> Information:
+    """The same sums without the assets that too few investors hold."""
+    if not np.any(support.ignored & (np.diag(info.hessian) > 0)):
+        return info
+    return information(info.frontier, Y, counts, info.projection, support.ignored, support.noise_sd)
+
+
+def _at(
+    problem: Problem, Y: Matrix, r: Vector, counts: Vector | None, support: Support
+) -> tuple[Information, Seen]:
+    info = information(
+        efficient_frontier(problem, r), Y, counts, ignored=support.ignored,
+        noise_sd=support.noise_sd,
+    )  # fmt: skip
+    return info, seen_part(problem.theta, info.hessian)
+
+
+def _settled(info: Information) -> float:
+    """The decrement below which a step is not worth taking; noise by its least estimate."""
+    squares = float(np.sum(info.projection.distances**2))
+    return SMALL_IN_ERRORS**2 * squares / max(1, info.projection.points.size)
+
+
+def _loss(info: Information, counts: Vector | None) -> float:
+    squares = info.projection.distances**2
+    return float(squares.sum() if counts is None else counts @ squares)
+
+
+def _awake(problem: Problem, Y: Matrix, r: Vector) -> Vector:
+    """Lift assets that investors hold and the estimate does not to what half of them require.
+
+    Such an asset has no derivative: no small step would ever find it.
+    """
+    for _ in range(problem.n):
+        info = information(efficient_frontier(problem, r), Y)
+        support = support_of(info, Y)
+        noise_sd = min(support.noise_sd, _usual_error(info, Y))
+        info = supported_information(info, Y, None, support)
+        dead = _perhaps_held(info, Y, noise_sd)
+        count = dead.sum(axis=0)
+        i = int(count.argmax())
+        if count[i] < least_investors(len(Y)):
+            break
+        wanted = [
+            price(info, place, i, info.lams[rows])[0]
+            for place in info.places
+            if np.any(place.direction)
+            and i not in place.free
+            and (rows := place.rows[dead[place.rows, i]]).size
+        ]
+        if not wanted:
+            break
+        new = r.copy()
+        new[i] = float(np.median(np.concatenate(wanted)))
+        new = problem.theta.nearest(_regauged(problem, new))
+        after = efficient_frontier(problem, new).project(Y)
+        if float(np.sum(after.distances**2)) >= float(np.sum(info.projection.distances**2)):
+            break
+        r = new
+    return r
+
+
+def _usual_error(info: Information, Y: Matrix) -> float:
+    """The error in a holding by medians: one asset that is wrong for a third of the investors
+    swells the mean of squares, and would hide behind it."""
+    problem, points = info.frontier.problem, info.projection.points
+    inside = np.minimum(points - problem.lower, problem.upper - points) > AT_BOUND
+    sizes = np.abs(Y - points)[inside]
+    return MAD_TO_SD * float(np.median(sizes)) if sizes.size else 0.0
+
+
+def _perhaps_held(info: Information, Y: Matrix, noise_sd: float) -> NDArray[np.bool_]:
+    """Who may hold what the estimate leaves at its bound: beyond error alone, or as a group.
+
+    Errors cut at zero leave 0.4 noise sds on average, with a spread of 0.58; neighbours on the
+    frontier who hold more than that explains hold the asset, though none of them does so clearly.
+    """
+    found = unexplained(info, Y, noise_sd)
+    for place in info.places:
+        others = np.setdiff1d(np.arange(Y.shape[1]), place.free)
+        held = Y[np.ix_(place.rows, others)]
+        limit = noise_sd * (CUT_MEAN + HELD * CUT_SPREAD / np.sqrt(len(place.rows)))
+        low = info.frontier.states[place.segment][others] != kernels.UPPER
+        group = low & (held.mean(axis=0) > limit)
+        found[np.ix_(place.rows, others[group])] |= held[:, group] > noise_sd
+    return found
+
+
+def _regauged(problem: Problem, r: Vector) -> Vector:
+    """The same beliefs at the shift and scale that the anchors ask for, where there is one.
+
+    A scale that ran away leaves an anchored asset unheld; its return cannot move, the others must.
+    """
+    G, values = problem.theta.equalities, problem.theta.values
+    if not gauge_of(G, values).fixed:
+        return r
+    (scale, shift), *_ = np.linalg.lstsq(
+        np.column_stack([G @ r, G.sum(axis=1)]), values, rcond=None
+    )
+    return scale * r + shift if scale > 0 else r
+
+
+def unexplained(info: Information, Y: Matrix, noise_sd: float) -> NDArray[np.bool_]:
+    """Who holds what, beyond error, where the nearest efficient portfolio is at a bound."""
+    points, problem = info.projection.points, info.frontier.problem
+    room = np.minimum(points - problem.lower, problem.upper - points)
+    result: NDArray[np.bool_] = (room <= AT_BOUND) & (
+        np.abs(Y - points) > np.maximum(HELD * noise_sd, AT_BOUND)
+    )
+    return result

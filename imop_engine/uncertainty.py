@@ -1,0 +1,66 @@
+"""A band around the frontier: the best return at each risk, with an interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from imop_engine.arguments import Vector
+from imop_engine.frontier import Frontier, efficient_frontier, risk_of
+from imop_engine.identify import Identification
+from imop_engine.problem import Problem
+
+
+def frontier_band(
+    told: Identification, frontier: Frontier | None = None, count: int = 100
+) -> pd.DataFrame:
+    """weight, risk, return, low, high: the best return at each risk, with its interval.
+
+    The best return at a given risk moves with the beliefs by the portfolio itself (envelope
+    theorem), so its standard error is sqrt(x'Cx), turning points included. Assets that are only
+    bounded widen the band by what the frontier would be at either end of their bounds.
+    """
+    problem = told.problem
+    base = efficient_frontier(problem, told.estimate) if frontier is None else frontier
+    weights, X = base.sample(count)
+    risk = risk_of(problem, X)
+    best = X @ base.theta
+    margin = float(ndtri(0.5 + told.level / 2)) * np.sqrt(
+        np.maximum(np.einsum("ti,ij,tj->t", X, told.covariance, X), 0.0)
+    )
+    margin = margin + np.abs(X @ told.noise_bias)
+    step = X @ told.step
+    bare = np.array([s not in ("identified", "anchored", "relative") for s in told.status])
+    low, high = best.copy(), best.copy()
+    if bare.any():
+        low = np.minimum(low, best_return(problem, np.where(bare, told.low, base.theta), risk))
+        high = np.maximum(high, best_return(problem, np.where(bare, told.high, base.theta), risk))
+    return pd.DataFrame(
+        {
+            "weight": weights,
+            "risk": risk,
+            "return": best,
+            "low": low + np.minimum(step, 0.0) - margin,
+            "high": high + np.maximum(step, 0.0) + margin,
+        }
+    )
+
+
+def best_return(problem: Problem, theta: Vector, risk: Vector) -> Vector:
+    """The best return at each risk: between turning points variance is quadratic in the step."""
+    frontier = efficient_frontier(problem, theta)
+    Q = problem.portfolio.covariance
+    X, D, lams = frontier.portfolios, frontier.directions, frontier.lams
+    variances = np.einsum("ti,ij,tj->t", X, Q, X)
+    at = np.clip(np.searchsorted(variances, risk**2, side="right") - 1, 0, len(lams) - 1)
+    a = np.einsum("ti,ij,tj->t", D, Q, D)[at]
+    b = np.einsum("ti,ij,tj->t", X, Q, D)[at]
+    c = variances[at] - risk**2
+    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+    # the larger root in the form that does not cancel: c <= 0 here
+    step = np.where(a > 0, np.maximum(-c, 0.0) / np.where(b + root > 0, b + root, 1.0), 0.0)
+    room = np.append(np.diff(lams), 0.0)[at]
+    points = X[at] + np.minimum(step, room)[:, None] * D[at]
+    result: Vector = points @ theta
+    return result
