@@ -1,4 +1,4 @@
-"""The shell: `imop demo`, `imop app` and `imop bench`.
+"""The shell: every command, and how each ends. The longer ones live in commands/.
 
 Two promises hold for every command. Whatever goes wrong for a reason we can name ends in one
 sentence on standard error and exit code 2; and with `--json` standard output carries one JSON
@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from imop_engine.commands.common import parse_weights
+from imop_engine.commands.frontier import frontier
+from imop_engine.commands.learn import learn
+from imop_engine.commands.simulate import simulate
 from imop_engine.errors import ImopError, InvalidInput
 
 if TYPE_CHECKING:
@@ -47,6 +51,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn what investors believe from the portfolios they hold.",
 )
+app.command()(learn)
+app.command()(simulate)
+app.command()(frontier)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -54,8 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
     command = typer.main.get_command(app)
     try:
-        given = None if arguments is None else list(arguments)
-        code = command.main(args=given, prog_name="imop", standalone_mode=False)
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        # the arguments go along, for commands that say how to repeat them
+        code = command.main(args=list(given), prog_name="imop", standalone_mode=False, obj=given)
     except typer.TyperException as error:
         sys.exit(_complain(error.format_message(), error.exit_code))
     except (ImopError, FileNotFoundError, PermissionError) as error:
@@ -114,17 +122,6 @@ def demo(
         typer.echo(json.dumps(figures, indent=2))
     else:
         _print_demo(result, figures)
-
-
-def parse_weights(text: str) -> int | str:
-    """Read the option --weights: a whole number of weights from 2 up, or 'exact'."""
-    if text == "exact":
-        return text
-    if text.isascii() and text.isdigit() and int(text) >= 2:
-        return int(text)
-    raise InvalidInput(
-        f"--weights is {text!r}; give a whole number from 2 up, for example 41, or 'exact'."
-    )
 
 
 def _learn_paper_market(count: int, weights: int | str, seed: int) -> tuple[Result, dict[str, Any]]:
@@ -234,6 +231,49 @@ def bench(
         typer.echo(json.dumps(report, indent=1))
     else:
         measurements.show(report)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str], typer.Argument(help="Experiments by name, or 'all'.", metavar="NAME|all...")
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version, within three minutes.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(help="Folder for pictures, tables and the page.", file_okay=False)
+    ] = Path("results/reproduce"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Compute anew what earlier runs have left there.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes.  [default: one a core]")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Markdown page to write from the results.", dir_okay=False)
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="JSON file to keep beside that page.", dir_okay=False)
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on standard output.")
+    ] = False,
+) -> None:
+    """Run the paper's experiments again and show them beside its claims.
+
+    An interrupted run goes on where it stopped.
+    """
+    from importlib import import_module
+
+    # By name: the engine's modules import nothing of the experiments, which build on them.
+    shell: Any = import_module("imop_experiments.shell")
+    results = shell.run(names, out, quick=quick, fresh=fresh, workers=workers)
+    shell.keep(results, page, record)
+    if as_json:
+        typer.echo(json.dumps(results, indent=1))
+    else:
+        shell.show(results)
 
 
 @app.command("app")

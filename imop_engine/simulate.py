@@ -22,7 +22,10 @@ from imop_engine.problem import Problem
 FloatArray = NDArray[np.float64]
 
 WEIGHT_FAMILIES: Final = ("normal", "uniform", "beta")
-NOISES: Final = ("round", "gaussian", "uniform", "none")
+NOISES: Final = ("round", "gaussian", "uniform", "dirichlet", "epsilon", "none")
+
+# A random feasible portfolio is a mixture of this many random corners of the feasible set.
+CORNERS: Final = 3
 
 # 1 / noise_level must be a whole number for a portfolio to be a sum of whole steps. 1 / 0.001 is
 # 1000 only to the last bit, so the comparison leaves room for that and no more.
@@ -63,16 +66,21 @@ def simulate_investors(
     "gaussian" and "uniform" add independent errors to every holding, of that standard deviation
     or up to that size, after which negative holdings become zero and the portfolio is rescaled to
     sum to one. A cap on an asset may be exceeded by the size of the error: an observed portfolio
-    need not be feasible. "none" reports the portfolios as they are.
+    need not be feasible. "dirichlet" draws around the portfolio among the assets it holds: a
+    holding of one half has `noise_level` as its standard deviation, smaller ones less. "epsilon"
+    is bounded rationality: the investor takes some feasible portfolio whose objective
+    w r'x - (1 - w) x'Qx is at most `noise_level` below the best. "none" reports the portfolios
+    as they are.
     """
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput(
             f"rng is a {type(rng).__name__}; pass a generator, for example "
             "np.random.default_rng(7), so that the investors can be drawn again."
         )
-    drawn = _weights(weights, _whole(count), mean, sd, rng)
-    exact = efficient_frontier(problem, theta).at(drawn)
-    return Investors(_observe(exact, noise, noise_level, rng), drawn)
+    drawn = draw_weights(weights, _whole(count), mean, sd, rng)
+    beliefs = problem.check_theta(theta)
+    exact = efficient_frontier(problem, beliefs).at(drawn)
+    return Investors(observe(problem, beliefs, drawn, exact, noise, noise_level, rng), drawn)
 
 
 def _whole(count: int) -> int:
@@ -85,9 +93,10 @@ def _whole(count: int) -> int:
     return number
 
 
-def _weights(
+def draw_weights(
     weights: str | ArrayLike, count: int, mean: float, sd: float, rng: np.random.Generator
 ) -> FloatArray:
+    """Weights on return by the name of their distribution, or the given ones checked."""
     if not isinstance(weights, str):
         return _given_weights(weights, count)
     if weights not in WEIGHT_FAMILIES:
@@ -144,9 +153,16 @@ def _beta(mean: float, sd: float, count: int, rng: np.random.Generator) -> Float
     return rng.beta(mean * concentration, (1.0 - mean) * concentration, count)
 
 
-def _observe(
-    exact: FloatArray, noise: str, noise_level: float, rng: np.random.Generator
+def observe(
+    problem: Problem,
+    theta: FloatArray,
+    weights: FloatArray,
+    exact: FloatArray,
+    noise: str,
+    noise_level: float,
+    rng: np.random.Generator,
 ) -> FloatArray:
+    """What an observer sees of the best portfolios `exact`; the rules are in simulate_investors."""
     if noise not in NOISES:
         raise InvalidInput(f"There is no noise {noise!r}; choose one of {', '.join(NOISES)}.")
     if noise == "none":
@@ -157,6 +173,10 @@ def _observe(
         )
     if noise == "round":
         return round_portfolios(exact, noise_level)
+    if noise == "dirichlet":
+        return _dirichlet(exact, noise_level, rng)
+    if noise == "epsilon":
+        return _nearly_best(problem, theta, weights, exact, noise_level, rng)
     if noise == "gaussian":
         error = rng.normal(0.0, noise_level, exact.shape)
     else:
@@ -166,6 +186,59 @@ def _observe(
     # Only an error far larger than the portfolio itself wipes out every holding; such an investor
     # is then seen without the error rather than without a portfolio.
     return np.where(totals > 0.0, held / np.where(totals > 0.0, totals, 1.0), exact)
+
+
+def _dirichlet(exact: FloatArray, level: float, rng: np.random.Generator) -> FloatArray:
+    if level >= 0.5:
+        raise InvalidInput(
+            f"The noise level is {level:g}; a holding of one half cannot have a standard "
+            "deviation of 0.5 or more. Give a smaller one, 0.01 say."
+        )
+    concentration = 0.25 / level**2 - 1.0
+    drawn = rng.standard_gamma(concentration * exact)
+    totals = drawn.sum(axis=1, keepdims=True)
+    # A concentration near zero can underflow to nothing; that investor is seen as she is.
+    return np.where(totals > 0.0, drawn / np.where(totals > 0.0, totals, 1.0), exact)
+
+
+def _nearly_best(
+    problem: Problem,
+    theta: FloatArray,
+    weights: FloatArray,
+    exact: FloatArray,
+    epsilon: float,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Walk from the best portfolio towards a random feasible one, as far as the objective allows.
+
+    Along x + t d the objective falls by t g + t^2 q with g, q >= 0, because x is the best. The
+    loss that is accepted is uniform between zero and epsilon; t solves for it, up to t = 1.
+    """
+    towards = _random_feasible(problem.upper, len(exact), rng) - exact
+    accepted = epsilon * rng.uniform(0.0, 1.0, len(exact))
+    covariance = problem.covariance
+    slope = 2.0 * (1.0 - weights) * np.einsum("ti,ij,tj->t", exact, covariance, towards)
+    slope = np.maximum(slope - weights * (towards @ theta), 0.0)  # below zero by rounding only
+    curvature = (1.0 - weights) * np.einsum("ti,ij,tj->t", towards, covariance, towards)
+    # the root of curvature t^2 + slope t = accepted, in the form that takes no difference
+    below = slope + np.sqrt(slope**2 + 4.0 * curvature * accepted)
+    step = np.where(below > 0.0, 2.0 * accepted / np.where(below > 0.0, below, 1.0), 1.0)
+    moved = exact + np.minimum(step, 1.0)[:, None] * towards
+    return np.asarray(np.clip(moved, 0.0, problem.upper), dtype=np.float64)
+
+
+def _random_feasible(caps: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Portfolios within the caps: mixtures of corners, each of which fills assets in some order."""
+    mixed = np.zeros((count, caps.size))
+    shares = rng.dirichlet(np.ones(CORNERS), count)
+    for corner in range(CORNERS):
+        order = rng.permuted(np.tile(np.arange(caps.size), (count, 1)), axis=1)
+        room = np.cumsum(caps[order], axis=1)
+        filled = np.diff(np.minimum(room, 1.0), axis=1, prepend=0.0)
+        vertex = np.empty_like(filled)
+        np.put_along_axis(vertex, order, filled, axis=1)
+        mixed += shares[:, corner, None] * vertex
+    return mixed
 
 
 def round_portfolios(portfolios: ArrayLike, step: float) -> FloatArray:

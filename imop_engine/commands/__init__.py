@@ -1,0 +1,1 @@
+"""The shell's longer commands, one file each: simulate, learn, frontier."""

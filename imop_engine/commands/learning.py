@@ -1,0 +1,225 @@
+"""The work of `imop learn`: reading, learning with a bar and a checkpoint, writing, saying."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from imop_engine.commands import common
+from imop_engine.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from imop_engine.study import Study, StudyData, StudySettings, StudyState
+
+# A checkpoint is written this often while learning: a stop loses no more than that.
+CHECKPOINT_SECONDS: Final = 2.0
+UNFINISHED: Final = "unfinished.npz"
+ANCHOR_PORTFOLIO: Final = "market.csv=0.06"
+ROLE: Final = "Client=investor"
+SENTENCES_SHOWN: Final = 6
+
+
+def read(
+    chosen: common.Market, portfolios: Path, options: dict[str, Any], truth: Path | None
+) -> StudyData:
+    """The data of a study from the analyst's files."""
+    from imop_engine.study import StudyData
+    from imop_engine.tables import read_portfolios
+
+    names = [str(name) for name in chosen.expected_returns.index]
+    people = read_portfolios(
+        common.table_source(portfolios), names, name=portfolios.name, **options
+    )
+    return StudyData.of(
+        chosen.expected_returns,
+        chosen.covariance,
+        people.weights,
+        attributes=people.attributes,
+        dates=people.dates,
+        reading=(*chosen.reading, people.report),
+        notes=chosen.notes,
+        truth=None if truth is None else _column(truth, "true"),
+    )
+
+
+def roles(given: Sequence[str] | None) -> dict[str, str] | None:
+    """Options like COLUMN=investor."""
+    found: dict[str, str] = {}
+    for text in given or ():
+        column, sign, role = text.rpartition("=")
+        if not sign or not column or not role:
+            raise InvalidInput(f"--role is {text!r}; write it as {ROLE}.")
+        found[column] = role
+    return found or None
+
+
+def anchors(
+    assets: Sequence[str] | None, portfolios: Sequence[str] | None, names: Sequence[str]
+) -> list[tuple[Any, float]] | None:
+    """What the analyst knows of the returns; None where nothing was said."""
+    known: list[tuple[Any, float]] = list(
+        common.assignments(assets, "--anchor", common.EXAMPLE_ANCHOR).items()
+    )
+    for text in portfolios or ():
+        file, value = common.assignment(text, "--anchor-portfolio", ANCHOR_PORTFOLIO)
+        known.append((_portfolio(Path(file), names), value))
+    return known or None
+
+
+def run(data: StudyData, settings: StudySettings, out: Path | None, resume: bool) -> Study:
+    """Consume the steps with a bar; what interrupts them finds a checkpoint to go on from."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from imop_engine.study.steps import LEARNING, steps_of
+
+    checkpoint = None if out is None else Checkpoint(out)
+    state = checkpoint.load() if checkpoint is not None and resume else None
+    console = Console(stderr=True)
+    if state is not None:
+        console.print(f"Going on after {state.rounds:,} portfolios.", highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    steps = steps_of(data, settings, state)  # wrong input ends here, before a bar is drawn
+    step = None
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("Learning", total=len(data.decisions))
+        try:
+            for step in steps:
+                bar.update(task, completed=step.done, description=step.stage.capitalize())
+                if checkpoint is not None and step.stage == LEARNING:
+                    checkpoint.keep(step.state)
+        except KeyboardInterrupt:
+            if checkpoint is not None and step is not None:
+                checkpoint.keep(step.state, now=True)
+                bar.stop()
+                console.print(
+                    f"Stopped after {step.done:,} of {step.total:,} portfolios; the same command "
+                    "with --resume goes on from there.",
+                    highlight=False,
+                )
+            raise
+    assert step is not None  # there is always a first and a last step, and the last
+    assert step.study is not None  # carries the study
+    return step.study
+
+
+class Checkpoint:
+    """The state of a run in its folder, from its first step on and renewed every few seconds.
+
+    It lies beside a finished study that may be in the folder, and goes when the run is written.
+    """
+
+    def __init__(self, out: Path) -> None:
+        from imop_engine.study.files import CHECKPOINT, INPUTS
+
+        self._path = out / UNFINISHED
+        self._finished = out / INPUTS / CHECKPOINT
+        self._written = float("-inf")
+
+    def load(self) -> StudyState | None:
+        """Where a stopped run came to, or else a finished one; None where there is neither."""
+        from imop_engine.study import load_state
+
+        found = [path for path in (self._path, self._finished) if path.exists()]
+        return load_state(found[0]) if found else None
+
+    def keep(self, state: StudyState, now: bool = False) -> None:
+        """Write the state if the last one has become old."""
+        from imop_engine.study import save_state
+
+        if now or time.monotonic() - self._written >= CHECKPOINT_SECONDS:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            save_state(state, self._path)
+            self._written = time.monotonic()
+
+
+def write(study: Study, out: Path, also: Sequence[str], command: str) -> None:
+    """The folder of the results, and the same tables in one file where that was asked for."""
+    from imop_engine.study import export_study, save_study
+
+    save_study(study, out, command=command)
+    (out / UNFINISHED).unlink(missing_ok=True)
+    for ending in also:
+        export_study(study, out / f"study.{ending}")
+
+
+def show(study: Study, out: Path | None) -> None:
+    """The results for a person: a table, what was noticed, where the files are."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    figures, frame = study.figures, study.frame_returns
+    view = Table(title="Expected returns per year", title_justify="left")
+    view.add_column("asset")
+    headings = ["estimate", "low", "high", "history"] + (["true"] if "true" in frame else [])
+    for heading in headings:
+        view.add_column(heading, justify="right")
+    view.add_column("status")
+    for _, row in frame.iterrows():
+        numbers = [_percent(float(row[heading])) for heading in headings]
+        view.add_row(escape(str(row["asset"])), *numbers, str(row["status"]))
+    console = Console()
+    console.print(view)
+    lines = [study.fit.sentence()]
+    lines.append(
+        f"Median weight on return {figures['median_weight']:.3f}, median risk aversion "
+        f"{figures['median_risk_aversion']:.2f}."
+    )
+    if "raw_error" in figures:
+        lines.append(
+            f"Error of the estimate: {figures['raw_error']:.5f} raw, "
+            f"{figures['aligned_error']:.5f} after the best shift and scale."
+        )
+    if figures["refused"]:
+        lines.append(f"{figures['refused']:,} portfolios took no part; investors.csv says why.")
+    told = [sentence for one in study.data.reading for sentence in one.sentences]
+    lines += [*told[:SENTENCES_SHOWN], *study.notes]
+    if len(told) > SENTENCES_SHOWN:
+        lines.append(f"{len(told) - SENTENCES_SHOWN} more remarks on the files are in the report.")
+    for line in lines:
+        console.print(escape(line), highlight=False)
+    if out is not None:
+        typer.echo(f"Results in {out}; start with {out / 'report.html'}.")
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2%}" if value == value else "–"
+
+
+def _column(path: Path, name: str) -> Any:
+    """One named column of a file of ours, by asset."""
+    from imop_engine.tables.export import read_table
+
+    table = read_table(path)
+    missing = [column for column in ("asset", name) if column not in table.columns]
+    if missing:
+        raise InvalidInput(f"{path.name} has no column {missing[0]!r}; it needs asset and {name}.")
+    return table.set_index(table["asset"].astype(str))[name]
+
+
+def _portfolio(path: Path, names: Sequence[str]) -> dict[str, float]:
+    """One portfolio: rows of asset and weight, or one row with a column an asset."""
+    from imop_engine.tables.export import read_table
+
+    table = read_table(path)
+    if {"asset", "weight"} <= set(table.columns):
+        shares = dict(zip(table["asset"].astype(str), table["weight"], strict=True))
+    elif len(table) == 1:
+        shares = {name: table[name].iloc[0] for name in table.columns if name in names}
+    else:
+        shares = {}
+    try:
+        found = {name: float(share) for name, share in shares.items() if float(share) != 0.0}
+    except (TypeError, ValueError):
+        found = {}
+    if not found:
+        raise InvalidInput(
+            f"{path.name} holds no portfolio; give rows of asset and weight, or one row with a "
+            "column an asset."
+        )
+    return found

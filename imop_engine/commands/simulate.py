@@ -1,0 +1,243 @@
+"""`imop simulate`: a clientele whose beliefs are known, as files that `imop learn` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from imop_engine.commands import common
+from imop_engine.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from imop_engine.population import BeliefChange, Population, Segment, WeightLaw
+
+FORMATS: Final = ("csv", "xlsx", "parquet", "json")
+LAYOUTS: Final = ("wide", "long")
+SEGMENT: Final = "young=0.4,normal,0.7,0.1"
+PART: Final = "0.5,0.3,0.1"
+CHANGE: Final = "2022-06-30:AAPL=0.12"
+# A market that was published without a history gets one of this many months.
+MONTHS: Final = 120
+
+
+def simulate(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", file_okay=False)],
+    returns: common.ReturnsFile = None,
+    expected: common.ExpectedFile = None,
+    covariance: common.CovarianceFile = None,
+    market: common.BundledMarket = None,
+    kind: common.Kind = "auto",
+    investors: Annotated[int, typer.Option("--investors", min=1, help="How many.")] = 1000,
+    weights: Annotated[
+        str, typer.Option(help="Weights on return: normal, uniform, beta or mixture.")
+    ] = "normal",
+    mean: Annotated[float, typer.Option(help="Mean weight, of normal and beta.")] = 0.5,
+    sd: Annotated[float, typer.Option(help="Spread of the weights, of normal and beta.")] = 0.15,
+    part: Annotated[
+        list[str] | None,
+        typer.Option("--part", help=f"Part of a mixture: SHARE,MEAN,SD as {PART}; repeatable."),
+    ] = None,
+    segment: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--segment", help=f"A group: NAME=SHARE,FAMILY,MEAN,SD as {SEGMENT}; repeatable."
+        ),
+    ] = None,
+    noise: Annotated[
+        str,
+        typer.Option(help="round, uniform, gaussian, dirichlet, epsilon (near-optimal) or none."),
+    ] = "round",
+    noise_level: Annotated[float, typer.Option(help="Size of the noise.")] = 0.001,
+    upper: common.Upper = 1.0,
+    cap: common.Caps = None,
+    disagreement: Annotated[
+        float, typer.Option(min=0.0, help="Sd by which beliefs differ from the history.")
+    ] = 0.0,
+    first_day: Annotated[str | None, typer.Option("--from", help="First day.")] = None,
+    last_day: Annotated[str | None, typer.Option("--to", help="Last day.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--change", help=f"New belief from a day on: {CHANGE}; repeatable."),
+    ] = None,
+    layout: Annotated[str, typer.Option(help="Portfolios wide or long.")] = "wide",
+    file_format: Annotated[
+        str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")
+    ] = "csv",
+    seed: common.Seed = 0,
+    as_json: common.Json = False,
+) -> None:
+    """Simulate investors and write returns, portfolios and the truth as files.
+
+    Without --returns, --expected or --market the bundled 20 US stocks are used.
+    """
+    import numpy as np
+
+    import imop_engine as imop
+    from imop_engine.population import simulate_population
+
+    _require(file_format, FORMATS, "--format")
+    _require(layout, LAYOUTS, "--layout")
+    nothing = returns is None and expected is None and covariance is None and market is None
+    chosen = common.load_market(
+        returns,
+        expected,
+        covariance,
+        "us20" if nothing else market,
+        common.HistoryChoices(kind=kind),
+    )
+    rng = np.random.default_rng(seed)
+    names = [str(name) for name in chosen.expected_returns.index]
+    caps = common.caps_of(upper, common.assignments(cap, "--cap", "AAPL=0.3"), names)
+    problem = imop.portfolio_problem(
+        chosen.covariance,
+        names=names,
+        upper=caps if isinstance(caps, float) else [caps[name] for name in names],
+    )
+    beliefs = chosen.expected_returns.to_numpy(dtype=float)
+    beliefs = beliefs + disagreement * rng.standard_normal(len(names))
+    drawn = simulate_population(
+        problem,
+        beliefs,
+        investors,
+        segments=_laws(weights, mean, sd, part, segment),
+        noise=noise,
+        noise_level=noise_level,
+        dates=_dates(first_day, last_day),
+        changes=[_change(text) for text in change or ()],
+        rng=rng,
+    )
+    files = _write(out, f".{file_format}", chosen, drawn, layout, rng)
+    document = {
+        "folder": str(out),
+        "files": files,
+        "investors": len(drawn),
+        "assets": names,
+        "true": drawn.beliefs[0],
+        "seed": seed,
+        "command": common.command_line(context),
+    }
+    if as_json:
+        common.say_json(document)
+    else:
+        _say(out, files, document)
+
+
+def _write(
+    out: Path,
+    ending: str,
+    chosen: common.Market,
+    drawn: Population,
+    layout: str,
+    rng: np.random.Generator,
+) -> dict[str, str]:
+    from imop_engine.population import matching_history
+    from imop_engine.tables.export import write_table
+
+    out.mkdir(parents=True, exist_ok=True)
+    history = chosen.history
+    if history is None:
+        history = matching_history(
+            chosen.expected_returns.to_numpy(),
+            chosen.covariance.to_numpy(),
+            drawn.names,
+            periods=max(MONTHS, 2 * len(drawn.names)),
+            rng=rng,
+        )
+    tables = {
+        "returns": history.rename_axis("date").reset_index(),
+        "portfolios": drawn.wide() if layout == "wide" else drawn.long(),
+        "truth": drawn.true_returns(),
+        "truth_investors": drawn.true_investors(),
+    }
+    return {
+        name: str(write_table(table, out / f"{name}{ending}")) for name, table in tables.items()
+    }
+
+
+def _say(out: Path, files: dict[str, str], document: dict[str, Any]) -> None:
+    typer.echo(
+        f"{document['investors']:,} investors on {len(document['assets'])} assets, seed "
+        f"{document['seed']}, in {out}:"
+    )
+    told = {
+        "returns": "the return history",
+        "portfolios": "what an observer sees",
+        "truth": "the returns they believe in",
+        "truth_investors": "their weights on return",
+    }
+    for name, path in files.items():
+        typer.echo(f"  {Path(path).name:24}{told[name]}")
+    typer.echo(
+        f"\nNext: imop learn --returns {files['returns']} --portfolios {files['portfolios']} "
+        f"--truth {files['truth']} --out results"
+    )
+
+
+def _laws(
+    weights: str, mean: float, sd: float, parts: list[str] | None, segments: list[str] | None
+) -> WeightLaw | list[Segment]:
+    from imop_engine.population import WeightLaw
+
+    if segments:
+        return [_segment(text) for text in segments]
+    drawn = tuple(_part(text) for text in parts or ())
+    return WeightLaw(weights, mean, sd, drawn)
+
+
+def _segment(text: str) -> Segment:
+    from imop_engine.population import USUAL, Segment, WeightLaw
+
+    name, sign, rest = text.partition("=")
+    fields = [field.strip() for field in rest.split(",")]
+    try:
+        share = float(fields[0])
+        family = fields[1] if len(fields) > 1 else "normal"
+        mean = float(fields[2]) if len(fields) > 2 else USUAL.mean
+        sd = float(fields[3]) if len(fields) > 3 else USUAL.sd
+    except ValueError:
+        fields = []
+    if not sign or not name.strip() or not 1 <= len(fields) <= 4:
+        raise InvalidInput(f"--segment is {text!r}; write it as {SEGMENT}.")
+    return Segment(name.strip(), share, WeightLaw(family, mean, sd))
+
+
+def _part(text: str) -> tuple[float, float, float]:
+    try:
+        share, mean, sd = (float(field) for field in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"--part is {text!r}; write it as {PART}.") from None
+    return share, mean, sd
+
+
+def _change(text: str) -> BeliefChange:
+    import pandas as pd
+
+    from imop_engine.population import BeliefChange
+
+    day, colon, rest = text.partition(":")
+    name, value = common.assignment(rest, "--change", CHANGE) if colon else ("", 0.0)
+    try:
+        moment = pd.Timestamp(day)
+    except ValueError:
+        colon, moment = "", pd.Timestamp(0)
+    if not colon:
+        raise InvalidInput(f"--change is {text!r}; write it as {CHANGE}.")
+    return BeliefChange(moment, {name: value})
+
+
+def _dates(first: str | None, last: str | None) -> tuple[str, str] | None:
+    if first is None and last is None:
+        return None
+    if first is None or last is None:
+        raise InvalidInput("--from and --to belong together: one of them is missing.")
+    return first, last
+
+
+def _require(value: str, allowed: tuple[str, ...], option: str) -> None:
+    if value not in allowed:
+        raise InvalidInput(f"{option} is {value!r}; choose one of {', '.join(allowed)}.")

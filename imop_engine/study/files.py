@@ -1,0 +1,188 @@
+"""A study as a folder: tables to read, and under `inputs` what is needed to open it again.
+
+CSV, Parquet, JSON and numpy's npz only. Nothing in it is run when it is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from imop_engine.errors import InvalidInput
+from imop_engine.study.data import Reading, StudyData
+from imop_engine.study.outcome import Study
+from imop_engine.study.settings import StudySettings
+from imop_engine.study.state import load_state, save_state
+from imop_engine.study.steps import make_problem
+from imop_engine.tables.export import (
+    csv_text,
+    parquet,
+    plain,
+    read_csv_text,
+    write_tables,
+)
+
+FORMAT: Final = 1
+INPUTS: Final = "inputs"
+CHECKPOINT: Final = "checkpoint.npz"
+RUN: Final = "run.json"
+REPORT: Final = "report.html"
+# No column of an analyst's file is called this.
+ID_COLUMN: Final = "investor (id)"
+EXPECTED: Final = "expected return (moment)"
+PACKAGES: Final = ("imop", "numpy", "scipy", "pandas", "numba")
+
+
+def study_tables(study: Study) -> dict[str, pd.DataFrame]:
+    """The tables of a study by the name of their file."""
+    return {
+        "returns": study.frame_returns,
+        "investors": study.frame_investors,
+        "frontier": study.frame_frontier,
+        "distribution": study.frame_distribution,
+    }
+
+
+def export_study(study: Study, path: Path | str) -> Path:
+    """Write the tables into one file by its ending: .xlsx, .json, .csv or .parquet (zipped)."""
+    return write_tables(study_tables(study), path)
+
+
+def run_document(study: Study, command: str = "") -> dict[str, Any]:
+    """What run.json holds: settings, versions, seed, figures, what was noticed while reading."""
+    document = {
+        "format": FORMAT,
+        "settings": study.settings.to_dict(),
+        "seed": study.settings.seed,
+        "versions": versions(),
+        "command": command,
+        "figures": study.figures,
+        "assets": list(study.problem.names),
+        "estimate": study.theta.tolist(),
+        "anchors": [
+            {"portfolio": _shares(row, study.problem.names), "return": float(value)}
+            for row, value in zip(
+                study.problem.theta.equalities, study.problem.theta.values, strict=True
+            )
+        ],
+        "reading": [one.to_dict() for one in study.data.reading],
+        "notes": list(study.notes),
+        "data_notes": list(study.data.notes),
+    }
+    if study.data.truth is not None:
+        document["true"] = study.data.truth.tolist()
+    return {str(key): plain(value) for key, value in document.items()}
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computed the numbers."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = installed_version(package)
+        except PackageNotFoundError:  # run from a checkout that was not installed
+            found[package] = "unknown"
+    return found
+
+
+def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
+    """Write a study into a folder, which is made if it is not there."""
+    from imop_engine.report.html import html_report
+
+    target = Path(folder)
+    if target.is_file():
+        raise InvalidInput(f"{target} is a file; give a folder for the results.")
+    (target / INPUTS).mkdir(parents=True, exist_ok=True)
+    for name, table in study_tables(study).items():
+        (target / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+    _save_inputs(study, target / INPUTS)
+    (target / REPORT).write_text(html_report(study, command=command), encoding="utf-8")
+    # last, because it is what tells a whole study from one that was interrupted
+    document = json.dumps(run_document(study, command), indent=1, ensure_ascii=False)
+    (target / RUN).write_text(document + "\n", encoding="utf-8")
+    return target
+
+
+def _save_inputs(study: Study, folder: Path) -> None:
+    data = study.data
+    moments = data.covariance.copy()
+    moments.insert(0, EXPECTED, data.expected_returns)
+    moments = moments.reset_index(names="asset")
+    (folder / "moments.csv").write_text(csv_text(moments), encoding="utf-8", newline="")
+    (folder / "portfolios.parquet").write_bytes(parquet(data.portfolios))
+    about = data.attributes.copy()
+    about.insert(0, ID_COLUMN, data.portfolios.index)
+    (folder / "attributes.parquet").write_bytes(parquet(about))
+    lines = [one.lines.assign(reading=one.name) for one in data.reading if len(one.lines)]
+    table = pd.concat(lines) if lines else pd.DataFrame({"reading": []})
+    (folder / "reading.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+    save_state(study.state, folder / CHECKPOINT)
+
+
+def load_study(folder: Path | str) -> Study:
+    """Open a study that `save_study` wrote; it says the same as when it was saved."""
+    source = Path(folder)
+    if not (source / RUN).is_file():
+        raise InvalidInput(
+            f"{source} holds no study: there is no {RUN}. Give the folder that a study was saved "
+            "to."
+        )
+    try:
+        document = json.loads((source / RUN).read_text(encoding="utf-8"))
+        settings = StudySettings.from_dict(document["settings"])
+        data = _load_data(source / INPUTS, document)
+        theta = np.array(document["estimate"], dtype=float)
+        seconds = float(document["figures"]["seconds"])
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(
+            f"{source} cannot be opened as a study: {error}. Files are missing or were changed; "
+            "run it again."
+        ) from None
+    state = load_state(source / INPUTS / CHECKPOINT)
+    problem = make_problem(data, settings, state)
+    return Study(settings, data, problem, problem.check_theta(theta), state, seconds)
+
+
+def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:
+    moments = read_csv_text((folder / "moments.csv").read_text(encoding="utf-8"))
+    names = [str(name) for name in document["assets"]]
+    covariance = moments.iloc[:, 2:].set_axis(names, axis=0).set_axis(names, axis=1)
+    expected = pd.Series(moments.iloc[:, 1].to_numpy(dtype=float), index=names)
+    portfolios = pd.read_parquet(folder / "portfolios.parquet")
+    about = pd.read_parquet(folder / "attributes.parquet")
+    portfolios.index = pd.Index(about[ID_COLUMN].astype(str))
+    lines = read_csv_text((folder / "reading.csv").read_text(encoding="utf-8"))
+    reading = tuple(
+        Reading(
+            str(one["name"]),
+            int(one["rows_read"]),
+            int(one["rows_kept"]),
+            int(one["rows_changed"]),
+            int(one["rows_refused"]),
+            tuple(one["sentences"]),
+            lines[lines["reading"] == one["name"]].drop(columns="reading"),
+        )
+        for one in document["reading"]
+    )
+    return StudyData.of(
+        expected,
+        covariance,
+        portfolios,
+        attributes=about.drop(columns=ID_COLUMN),
+        reading=reading,
+        notes=tuple(document.get("data_notes", ())),
+        truth=document.get("true"),
+    )
+
+
+def _shares(row: Any, names: tuple[str, ...]) -> dict[str, float]:
+    return {name: float(share) for name, share in zip(names, row, strict=True) if share != 0.0}

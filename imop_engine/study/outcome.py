@@ -1,0 +1,271 @@
+"""What a study found: the estimate, and the tables the analyst reads, each computed when asked for.
+
+Everything follows from the data, the settings and theta, so a study that is read back from its
+folder says the same as the one that was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from imop_engine.arguments import Vector
+from imop_engine.errors import ImopError
+from imop_engine.fit import Fit, measure_fit
+from imop_engine.frontier import Frontier, efficient_frontier, risk_of
+from imop_engine.preferences import (
+    Preferences,
+    WeightDistribution,
+    investor_preferences,
+    weight_distribution,
+)
+from imop_engine.problem import Problem
+from imop_engine.results import aligned_error, risk_aversion
+from imop_engine.study.data import LEARNED, REFUSED, StudyData
+from imop_engine.study.settings import StudySettings
+from imop_engine.study.state import StudyState
+
+OUTLIER: Final = "outlier"
+FRONTIER_POINTS: Final = 200
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A finished (or stopped) study."""
+
+    settings: StudySettings
+    data: StudyData
+    problem: Problem
+    theta: Vector
+    state: StudyState
+    seconds: float
+
+    @property
+    def rounds(self) -> int:
+        """How many portfolios were learned from."""
+        return self.state.rounds
+
+    @cached_property
+    def decisions(self) -> pd.DataFrame:
+        """The portfolios that were learned from, in stream order."""
+        return self.data.portfolios[self.data.good].iloc[: self.rounds]
+
+    @cached_property
+    def frontier(self) -> Frontier:
+        """The estimated frontier."""
+        return efficient_frontier(self.problem, self.theta)
+
+    @cached_property
+    def historical_frontier(self) -> Frontier:
+        """The frontier of somebody who believes that history repeats itself."""
+        return efficient_frontier(self.problem, self.data.expected_returns.to_numpy())
+
+    @cached_property
+    def identification(self) -> Any:
+        """What the portfolios can and cannot tell; None where that cannot be said."""
+        return self._identified[0]
+
+    @cached_property
+    def fit(self) -> Fit:
+        """How well one frontier explains the holdings."""
+        return measure_fit(self.frontier, self.decisions)
+
+    @property
+    def preferences(self) -> Preferences | None:
+        """Each investor's weight with an interval; None where the noise cannot be estimated."""
+        return self._preferred[0]
+
+    @property
+    def distribution(self) -> WeightDistribution | None:
+        """How the weights are distributed; None where there are too few to say."""
+        return self._distributed[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the analyst should know besides the tables."""
+        failed = (self._identified[1], self._preferred[1], self._distributed[1])
+        told = () if self.identification is None else tuple(self.identification.notes())
+        return (*self.data.notes, *told, *(one for one in failed if one))
+
+    @cached_property
+    def _identified(self) -> tuple[Any, str]:
+        def compute() -> Any:
+            from imop_engine.identify import identification
+
+            return identification(
+                self.problem,
+                self.theta,
+                self.decisions,
+                level=self.settings.level,
+                seed=self.settings.seed,
+            )
+
+        return _attempt(compute)
+
+    @cached_property
+    def _preferred(self) -> tuple[Preferences | None, str]:
+        return _attempt(
+            lambda: investor_preferences(
+                self.frontier,
+                self.decisions,
+                level=self.settings.level,
+                beliefs=self.identification,
+            )
+        )
+
+    @cached_property
+    def _distributed(self) -> tuple[WeightDistribution | None, str]:
+        weights = self.frontier.project(self.decisions).weights
+        source = weights if self.preferences is None else self.preferences
+        return _attempt(lambda: weight_distribution(source))
+
+    @cached_property
+    def frame_returns(self) -> pd.DataFrame:
+        """asset, estimate, low, high, status, investors, sentence, history (, true, error).
+
+        An interval that is open on one side has no number there.
+        """
+        table = pd.DataFrame({"asset": list(self.problem.names), "estimate": self.theta})
+        if self.identification is not None:
+            told = self.identification.to_frame().set_index("asset").loc[list(self.problem.names)]
+            for column in ("low", "high", "status", "investors", "sentence"):
+                table[column] = told[column].to_numpy()
+            if self.settings.bounds is None:
+                self._open_ends(table)
+        else:
+            table["low"], table["high"], table["status"] = np.nan, np.nan, "unknown"
+            table["investors"] = (self.decisions.to_numpy() > 0).sum(axis=0)
+            table["sentence"] = self._identified[1]
+        table["history"] = self.data.expected_returns.to_numpy()
+        if self.data.truth is not None:
+            table["true"] = self.data.truth.to_numpy()
+            table["error"] = table["estimate"] - table["true"]
+        return table
+
+    def _open_ends(self, table: pd.DataFrame) -> None:
+        """Blank an end of an interval that is only the edge of the box, which nobody chose."""
+        box = self.problem.theta
+        table.loc[table["low"].to_numpy() <= box.lower, "low"] = np.nan
+        table.loc[table["high"].to_numpy() >= box.upper, "high"] = np.nan
+
+    @cached_property
+    def frame_investors(self) -> pd.DataFrame:
+        """id, weight, risk_aversion, distance, intervals, status, reason, then the attributes.
+
+        Every portfolio that came in has its row: a refused one has a reason and no weight.
+        """
+        rows = np.flatnonzero(self.data.good)[: self.rounds]
+        found = self.frontier.project(self.decisions)
+        count = len(self.data.portfolios)
+
+        def spread(values: Any) -> Vector:
+            column = np.full(count, np.nan)
+            column[rows] = values
+            return column
+
+        table = pd.DataFrame(
+            {
+                "id": self.data.portfolios.index.astype(str),
+                "weight": spread(found.weights),
+                "risk_aversion": spread(risk_aversion(found.weights)),
+                "distance": spread(found.distances),
+            }
+        )
+        for column in ("weight_low", "weight_high", "risk_aversion_low", "risk_aversion_high"):
+            known = self.preferences
+            table[column] = spread(np.nan if known is None else known.investors[column])
+        status = np.full(count, "not reached", dtype=object)
+        status[rows] = np.where(self.fit.investors["outlier"], OUTLIER, LEARNED)
+        status[~self.data.good] = REFUSED
+        table["status"] = status
+        table["reason"] = list(self.data.reasons)
+        for name in self.data.attributes.columns:
+            label = str(name) if str(name) not in table.columns else f"{name} (attribute)"
+            table[label] = self.data.attributes[name].to_numpy()
+        return table
+
+    @cached_property
+    def frame_frontier(self) -> pd.DataFrame:
+        """weight, risk_aversion, risk, return, then the holding of each asset."""
+        return frontier_frame(self.frontier)
+
+    @cached_property
+    def frame_distribution(self) -> pd.DataFrame:
+        """low, high, count, share, then the share that each fitted family expects."""
+        known = self.distribution
+        if known is None:
+            weights = self.frontier.project(self.decisions).weights
+            counts, edges = np.histogram(weights, bins=20, range=(0.0, 1.0))
+            families: tuple[Any, ...] = ()
+        else:
+            counts, edges, families = known.counts, known.edges, known.families
+        table = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "count": counts})
+        table["share"] = table["count"] / max(1, int(table["count"].sum()))
+        for family in families:
+            table[family.name] = np.diff(family.cdf(edges))
+        return table
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The run in numbers, for JSON."""
+        learned = self.state.learned
+        updates = int(learned["updates_"])
+        out: dict[str, Any] = {
+            "assets": len(self.problem.names),
+            "investors": len(self.data.portfolios),
+            "rounds": self.rounds,
+            "refused": int((~self.data.good).sum()),
+            "updates": updates,
+            "certified": int(learned["_certified"]) / updates if updates else 1.0,
+            "mean_loss": _mean(learned["_losses"]),
+            "explained": self.fit.explained,
+            "explained_without_outliers": self.fit.explained_without_outliers,
+            "outliers": self.fit.outliers,
+            "noise": None if self.preferences is None else self.preferences.noise.sd,
+            "median_weight": float(self.frame_investors["weight"].median()),
+            "median_risk_aversion": float(self.frame_investors["risk_aversion"].median()),
+            "status": {
+                str(status): int(count)
+                for status, count in self.frame_returns["status"].value_counts().items()
+            },
+            "seconds": round(self.seconds, 3),
+        }
+        if self.distribution is not None:
+            best = self.distribution.best
+            out["family"] = {"name": best.name, "p_value": best.p_value, **best.parameters}
+        if self.data.truth is not None:
+            truth = self.data.truth.to_numpy()
+            out["raw_error"] = float(np.linalg.norm(self.theta - truth))
+            out["aligned_error"] = aligned_error(self.theta, truth)
+        return out
+
+
+def frontier_frame(frontier: Frontier, points: int = FRONTIER_POINTS) -> pd.DataFrame:
+    """A frontier as a table: weight, risk_aversion, risk, return, then a column an asset."""
+    weights, portfolios = frontier.sample(points)
+    table = pd.DataFrame(portfolios, columns=list(frontier.problem.names))
+    table.insert(0, "return", portfolios @ frontier.theta, allow_duplicates=True)
+    table.insert(0, "risk", risk_of(frontier.problem, portfolios), allow_duplicates=True)
+    table.insert(0, "risk_aversion", risk_aversion(weights), allow_duplicates=True)
+    table.insert(0, "weight", weights, allow_duplicates=True)
+    return table
+
+
+def _attempt(compute: Callable[[], T]) -> tuple[T | None, str]:
+    """The value, or why there is none; a part that cannot be told does not end the study."""
+    try:
+        return compute(), ""
+    except (ImopError, ImportError) as error:
+        text = str(error)
+        return None, text[:1].upper() + text[1:]
+
+
+def _mean(values: Any) -> float | None:
+    return float(np.mean(values)) if np.size(values) else None

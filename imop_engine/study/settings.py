@@ -1,0 +1,197 @@
+"""What the analyst chose for a study, as one frozen value: equal settings give equal runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+
+from imop_engine.arguments import Vector, asset
+from imop_engine.errors import InvalidInput
+
+STARTS: Final = ("search", "history", "zero")
+# Yearly returns outside this are believed by nobody; a history that goes beyond widens it.
+WIDEST_BELIEFS: Final = (-1.0, 1.0)
+
+Portfolio = tuple[tuple[str, float], ...]  # (asset, share) pairs
+Anchor = tuple[str | Portfolio, float]  # an asset or a portfolio, and its known return
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """How to learn, and what is known beforehand.
+
+    Args:
+        weights: "exact" for the whole frontier, or K for the paper's even grid.
+        algorithm: "accelerated", "full" or "newton", as in `OnlineLearner`.
+        rate: eta_t = rate / sqrt(t).
+        forgetting: what "newton" keeps each round; below 1 it follows beliefs that change.
+        anchors: known returns, {asset: return} or a list of (asset or portfolio, return), where a
+            portfolio is {asset: share}. None: the minimum-variance portfolio and the average
+            observed one keep their historical return.
+        upper: cap on each holding; one number, or {asset: cap} where the others have none.
+        bounds: least and greatest return anybody may believe in. None: -1 to 1, wider where the
+            history is.
+        start: "search" looks for a start among the first portfolios, from the historical returns
+            on; "history" starts from those themselves, "zero" from the paper's zero.
+        refine: fit all portfolios together once the stream has been seen.
+        level: confidence level of the intervals.
+        seed: of whatever is drawn at random.
+        strict: refuse the study for one bad portfolio, instead of the portfolio.
+        title, notes: for the report.
+    """
+
+    weights: int | str = "exact"
+    algorithm: str = "accelerated"
+    rate: float = 5.0
+    forgetting: float = 1.0
+    anchors: Any = None  # any form comes in; inside it is tuple[Anchor, ...] or None
+    upper: Any = 1.0  # a number, or (asset, cap) pairs
+    bounds: tuple[float, float] | None = None
+    start: str = "search"
+    refine: bool = True
+    level: float = 0.95
+    seed: int = 0
+    strict: bool = False
+    title: str = ""
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "anchors", _anchors(self.anchors))
+        object.__setattr__(self, "upper", _caps(self.upper))
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", _pair(self.bounds))
+        if self.start not in STARTS:
+            raise InvalidInput(
+                f"there is no start {self.start!r}; choose one of {', '.join(STARTS)}."
+            )
+        if not 0.0 < self.level < 1.0:
+            raise InvalidInput(
+                f"the level of the intervals is {self.level:g}; give a number between 0 and 1, "
+                "0.95 say."
+            )
+        if not (self.weights == "exact" or (type(self.weights) is int and self.weights >= 2)):
+            raise InvalidInput(
+                f"weights is {self.weights!r}; give a whole number from 2 up, 41 say, or 'exact'."
+            )
+        if not (np.isfinite(self.rate) and self.rate > 0):
+            raise InvalidInput(f"the rate is {self.rate:g}; give a positive number, 5 say.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        plain = asdict(self)
+        if self.anchors is not None:
+            plain["anchors"] = [
+                {"asset": target, "return": value}
+                if isinstance(target, str)
+                else {"portfolio": dict(target), "return": value}
+                for target, value in self.anchors
+            ]
+        if isinstance(self.upper, tuple):
+            plain["upper"] = dict(self.upper)
+        plain["bounds"] = None if self.bounds is None else list(self.bounds)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> StudySettings:
+        """The inverse of `to_dict`; what is missing takes its default."""
+        known = {field.name for field in fields(cls)}
+        strange = sorted(set(plain) - known)
+        if strange:
+            raise InvalidInput(
+                f"there is no setting {strange[0]!r}; the settings are {', '.join(sorted(known))}."
+            )
+        values = dict(plain)
+        if values.get("anchors") is not None:
+            values["anchors"] = [
+                (one.get("asset", one.get("portfolio")), one["return"]) for one in values["anchors"]
+            ]
+        return cls(**values)
+
+    def anchor_vectors(self, names: tuple[str, ...]) -> list[tuple[Vector, float]]:
+        """The anchors over the assets of a problem."""
+        found: list[tuple[Vector, float]] = []
+        for target, value in self.anchors or ():
+            row = np.zeros(len(names))
+            pairs = ((target, 1.0),) if isinstance(target, str) else target
+            for name, share in pairs:
+                row[asset(name, names)] += share
+            found.append((row, value))
+        return found
+
+    def caps(self, names: tuple[str, ...]) -> Vector:
+        """The cap of each asset."""
+        if not isinstance(self.upper, tuple):
+            return np.full(len(names), float(self.upper))
+        caps = np.ones(len(names))
+        for name, cap in self.upper:
+            if name not in names:
+                raise InvalidInput(
+                    f"there is no asset {name!r} to cap; the assets are {', '.join(names[:8])}"
+                    f"{', …' if len(names) > 8 else ''}."
+                )
+            caps[names.index(name)] = cap
+        return caps
+
+    def box(self, expected_returns: Vector) -> tuple[float, float]:
+        """The bounds, by the rule where none are given."""
+        if self.bounds is not None:
+            return self.bounds
+        low, high = WIDEST_BELIEFS
+        return (
+            min(low, 2.0 * float(expected_returns.min())),
+            max(high, 2.0 * float(expected_returns.max())),
+        )
+
+
+def _anchors(given: Any) -> tuple[Anchor, ...] | None:
+    if given is None:
+        return None
+    items: Any = given.items() if isinstance(given, Mapping) else given
+    if isinstance(items, str) or not isinstance(items, (Sequence, type({}.items()))):
+        raise InvalidInput(
+            f"anchors is {given!r}; give {{asset: return}} or a list of (asset or portfolio, "
+            "return)."
+        )
+    listed: list[Any] = list(items)
+    return tuple(_anchor(item) for item in listed)
+
+
+def _anchor(item: Any) -> Anchor:
+    try:
+        target: Any
+        target, value = item
+        known = float(value)
+        if isinstance(target, Mapping):
+            target = tuple(target.items())
+        if not isinstance(target, str):
+            target = tuple((str(name), float(share)) for name, share in target)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"the anchor {item!r} cannot be read; give an asset or a portfolio {{asset: share}}, "
+            "and its return as a number."
+        ) from None
+    if not np.isfinite(known):
+        raise InvalidInput(f"the anchor of {target!r} is {known}; give a finite return, 0.05 say.")
+    return target, known
+
+
+def _caps(given: Any) -> Any:
+    if isinstance(given, (Mapping, tuple, list)):
+        pairs = given.items() if isinstance(given, Mapping) else given
+        return tuple((str(name), float(cap)) for name, cap in pairs)
+    return float(given)
+
+
+def _pair(given: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in given)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not low < high:
+        raise InvalidInput(
+            f"bounds is {given!r}; give the least and the greatest return, (-0.5, 0.5) say."
+        )
+    return low, high

@@ -1,0 +1,255 @@
+"""The study as a generator of steps: a page or a progress bar consumes it, and may stop anywhere.
+
+Data in, a problem with anchors, the learner over the stream, an optional fit of all portfolios
+together, then the tables. Every step carries the state from which another run can go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from imop_engine.anchors import anchor_by_history
+from imop_engine.arguments import Vector
+from imop_engine.errors import InvalidInput
+from imop_engine.learner import OnlineLearner
+from imop_engine.problem import Problem, portfolio_problem
+from imop_engine.study.data import StudyData
+from imop_engine.study.outcome import Study
+from imop_engine.study.refining import fit_together
+from imop_engine.study.settings import StudySettings
+from imop_engine.study.state import Seen, StudyState, digest, freeze, thaw
+
+# One step is as many portfolios as fit into this time: long enough to make drawing cheap beside
+# learning, short enough for a smooth bar and a stop that answers at once.
+STEP_SECONDS: Final = 0.08
+FIRST_STEP: Final = 10
+# And never more than one fortieth of them, so that what is drawn of the steps makes a curve.
+STEPS_AT_LEAST: Final = 40
+
+# Portfolios that the search for a start looks at; its opening takes 60, three times at most.
+SEARCHED: Final = 200
+
+LEARNING: Final = "learning"
+REFINING: Final = "refining"
+DESCRIBING: Final = "describing"
+DONE: Final = "done"
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """How far a study has come. `study` is there in the last step only."""
+
+    stage: str
+    done: int
+    total: int
+    theta: Vector
+    loss: float  # mean squared distance of the portfolios of this step; NaN before the first
+    state: StudyState
+    study: Study | None = None
+
+    @property
+    def share(self) -> float:
+        """The share of the portfolios that has been seen."""
+        return self.done / self.total if self.total else 1.0
+
+
+def study_steps(
+    expected_returns: Any,
+    covariance: Any,
+    portfolios: Any,
+    settings: StudySettings | None = None,
+    *,
+    truth: Any = None,
+    attributes: pd.DataFrame | None = None,
+    dates: Any = None,
+    reading: Any = (),
+    notes: tuple[str, ...] = (),
+    state: StudyState | None = None,
+) -> Iterator[Progress]:
+    """Run a study step by step.
+
+    Args:
+        expected_returns, covariance: moments by asset, yearly; frames or arrays.
+        portfolios: one row an investor, in the order they came; columns are assets.
+        settings: how to learn; `StudySettings()` if none.
+        truth: the true returns where they are known, to measure the error.
+        attributes: what else is known of each investor, one row each in the same order.
+        dates: when each portfolio was seen.
+        reading: reports of the readers, to be repeated in the results.
+        notes: sentences for the analyst.
+        state: a state to go on from, of a run on the same portfolios or on the first of them.
+
+    Wrong input raises here; the work is done while the steps are consumed. Stop consuming to stop:
+    the last step's `state` goes on with the same digits, also with more portfolios at the end.
+    """
+    data = StudyData.of(
+        expected_returns,
+        covariance,
+        portfolios,
+        attributes=attributes,
+        dates=dates,
+        reading=reading,
+        notes=notes,
+        truth=truth,
+    )
+    return steps_of(data, settings, state)
+
+
+def steps_of(
+    data: StudyData, settings: StudySettings | None = None, state: StudyState | None = None
+) -> Iterator[Progress]:
+    """The same from checked data."""
+    chosen = settings or (state.settings if state else StudySettings())
+    if chosen.strict:
+        data.require_all()
+    if not data.good.any():
+        reason = next((reason for reason in data.reasons if reason), "")
+        raise InvalidInput(
+            f"none of the {len(data.portfolios)} portfolios can be learned from"
+            f"{f': the first {reason}' if reason else ''}."
+        )
+    problem = make_problem(data, chosen, state)
+    learner = _learner(problem, data, chosen)
+    if state is not None:
+        _require_same(state, data, chosen)
+        thaw(learner, state.learned)
+    return _run(data, chosen, problem, learner)
+
+
+def run_study(*arguments: Any, **options: Any) -> Study:
+    """All steps of `study_steps` at once."""
+    *_, last = study_steps(*arguments, **options)
+    assert last.study is not None  # the last step carries it
+    return last.study
+
+
+def more_steps(
+    study: Study,
+    portfolios: Any,
+    *,
+    attributes: pd.DataFrame | None = None,
+    dates: Any = None,
+) -> Iterator[Progress]:
+    """Go on learning from new portfolios, under the anchors of the study as it was."""
+    fresh = StudyData.of(
+        study.data.expected_returns,
+        study.data.covariance,
+        portfolios,
+        attributes=attributes,
+        dates=dates,
+    )
+    return steps_of(study.data.joined(fresh), study.settings, study.state)
+
+
+def make_problem(
+    data: StudyData, settings: StudySettings, state: StudyState | None = None
+) -> Problem:
+    """The problem of a study with its anchors: those of the state, the analyst's, or history's."""
+    names = data.names
+    returns = np.asarray(data.expected_returns, dtype=np.float64)
+    anchors: Any = settings.anchor_vectors(names)
+    if state is not None:
+        anchors = list(zip(state.equalities, state.values, strict=True))
+    problem = portfolio_problem(
+        data.covariance,
+        upper=settings.caps(names),
+        bounds=settings.box(returns),
+        anchors=anchors,
+        names=names,
+    )
+    if state is None and settings.anchors is None:
+        return anchor_by_history(problem, returns, data.decisions)
+    return problem
+
+
+def _learner(problem: Problem, data: StudyData, settings: StudySettings) -> OnlineLearner:
+    start = None if settings.start == "zero" else data.expected_returns.to_numpy()
+    if settings.start == "search":
+        # Algorithm 2 believes the weight that its beliefs suggest: where history is far from what
+        # investors believe, it can end far off. The second-order learner's opening does not.
+        search = OnlineLearner(problem, "exact", "newton", theta0=start)
+        start = search.partial_fit(data.decisions[:SEARCHED]).theta_
+    return OnlineLearner(
+        problem,
+        weights=settings.weights,
+        algorithm=settings.algorithm,
+        rate=settings.rate,
+        forgetting=settings.forgetting,
+        theta0=start,
+    )
+
+
+def _run(
+    data: StudyData, settings: StudySettings, problem: Problem, learner: OnlineLearner
+) -> Iterator[Progress]:
+    started = time.perf_counter()
+    Y, total, loss = data.decisions, len(data.decisions), float("nan")
+    largest, seen = max(1, total // STEPS_AT_LEAST), Seen(Y)
+    size = min(FIRST_STEP, largest)
+    while True:
+        state = _state(learner, seen.upto(learner.rounds_), data, settings, problem)
+        yield Progress(LEARNING, learner.rounds_, total, learner.theta_.copy(), loss, state)
+        if learner.rounds_ >= total:
+            break
+        before, first = time.perf_counter(), learner.rounds_
+        learner.partial_fit(Y[first : first + size])
+        took = time.perf_counter() - before
+        loss = float(learner.losses_[first:].mean())
+        # at most twice the last step, so one lucky measurement does not freeze the page
+        pace = min(2.0, STEP_SECONDS / max(took, 1e-6))
+        size = max(1, min(largest, int(size * pace)))
+    theta = learner.theta_.copy()
+    if settings.refine:
+        yield Progress(REFINING, total, total, theta, loss, state)
+        theta, note = fit_together(problem, Y, theta)
+        data = replace(data, notes=(*data.notes, note)) if note else data
+    yield Progress(DESCRIBING, total, total, theta, loss, state)
+    study = Study(settings, data, problem, theta, state, time.perf_counter() - started)
+    study.figures  # noqa: B018  computes every table, so that whoever gets the study has them
+    yield Progress(DONE, total, total, theta, loss, state, study)
+
+
+def _state(
+    learner: OnlineLearner,
+    seen: str,
+    data: StudyData,
+    settings: StudySettings,
+    problem: Problem,
+) -> StudyState:
+    return StudyState(
+        settings,
+        learner.rounds_,
+        problem.theta.equalities.copy(),
+        problem.theta.values.copy(),
+        seen,
+        digest(data.expected_returns, data.covariance),
+        freeze(learner),
+    )
+
+
+def _require_same(state: StudyState, data: StudyData, settings: StudySettings) -> None:
+    learned = ("weights", "algorithm", "rate", "forgetting", "upper", "bounds", "start")
+    for name in learned:
+        before, now = getattr(state.settings, name), getattr(settings, name)
+        if before != now:
+            raise InvalidInput(
+                f"the run to resume had {name} {before!r} and this one has {now!r}; resume with "
+                "the same settings, or start anew."
+            )
+    if state.market != digest(data.expected_returns, data.covariance):
+        raise InvalidInput(
+            "the run to resume learned under other returns or covariances; resume with the same "
+            "return history, or start anew."
+        )
+    few = len(data.decisions) < state.rounds
+    if few or state.seen != Seen(data.decisions).upto(state.rounds):
+        raise InvalidInput(
+            f"the first {state.rounds} portfolios are not those that the run to resume has seen; "
+            "give the same portfolios, new ones after them, or start anew."
+        )

@@ -1,0 +1,242 @@
+"""From a table of cells to a history's matrix, whatever the file's layout.
+
+Wide, long and transposed tables, one asset's quotes, and quotes of several assets side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from imop_engine.errors import UnreadableFile
+from imop_engine.tables import history_layout as layouts
+from imop_engine.tables import words
+from imop_engine.tables.cells import BoolArray, Table, mixed_column
+from imop_engine.tables.dates import Dates, read_dates
+from imop_engine.tables.history_matrix import (
+    Matrix,
+    long_matrix,
+    transposed_matrix,
+    wide_matrix,
+)
+from imop_engine.tables.numbers import Numbers
+from imop_engine.tables.reading_report import KEPT, Guess, Notes
+
+
+def read_matrix(
+    table: Table,
+    roles: dict[str, str],
+    layout: str,
+    decimal: str,
+    order: str,
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> tuple[Matrix, bool, str]:
+    """Return the values by date and asset, whether they had percent signs, and the names' hints."""
+    if not len(table):
+        raise UnreadableFile(
+            f"{table.file} has a header but no rows; a history needs one row per date."
+        )
+    separator = layouts.separator_of(table)
+    numbers = layouts.read_all_numbers(table.columns, decimal, separator, guessed, notes)
+    headers = _dated_headers(table, roles, layout, order)
+    if headers is not None:
+        return _transposed(table, headers, numbers, guessed, notes)
+    date_name, dates = layouts.find_date_column(table, numbers, roles, order, guessed, notes)
+    shape, asset_name = layouts.guess_layout(table, date_name, numbers, roles, layout, guessed)
+    keep = np.ones(len(table), bool)
+    if date_name is not None and dates is not None:
+        guessed["dates"] = dates.guess
+        layouts.note_open_dates(notes, date_name, dates)
+        keep = layouts.note_bad_dates(notes, table, date_name, dates)
+        if not keep.any():
+            raise UnreadableFile(
+                f"{table.file}, column {date_name}: no cell is a date; write dates as 2020-01-31."
+            )
+    taken = {date_name, asset_name}
+    numeric = _numeric(table, roles, numbers, taken, notes)
+    if shape == layouts.LONG and asset_name is not None:
+        if dates is None:
+            raise UnreadableFile(
+                f"{table.file} is a long table without a date column; "
+                "name the column of dates with roles."
+            )
+        value = _value_column(table, roles, numeric, guessed, notes)
+        matrix = long_matrix(table, asset_name, value, numbers[value], dates, keep, notes)
+        return matrix, bool(numbers[value].percent.any()), value
+    return _wide(table, numeric, numbers, dates, keep, guessed, notes)
+
+
+def _dated_headers(
+    table: Table, roles: dict[str, str], layout: str, order: str
+) -> tuple[tuple[str, ...], Dates] | None:
+    """Return the columns that are dates, where the file has its assets in rows."""
+    if layout not in ("auto", layouts.TRANSPOSED) or roles:
+        return None
+    names = table.names[1:]
+    read = read_dates(mixed_column("header", names), order) if names else None
+    if read is None or read.share < layouts.MOSTLY:
+        if layout == layouts.TRANSPOSED:
+            raise UnreadableFile(
+                f"{table.file}, row {table.header_row}: the columns are not headed by dates; "
+                "read the file as wide or long."
+            )
+        return None
+    return names, read
+
+
+def _transposed(
+    table: Table,
+    headers: tuple[tuple[str, ...], Dates],
+    numbers: dict[str, Numbers],
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> tuple[Matrix, bool, str]:
+    names, dates = headers
+    guessed["layout"] = Guess(layouts.TRANSPOSED, "the columns are headed by dates")
+    guessed["dates"] = dates.guess
+    good = np.flatnonzero(~np.isnat(dates.values))
+    ignored = [name for i, name in enumerate(names) if i not in set(good.tolist())]
+    if ignored:
+        notes.add(
+            "the column is not headed by a date and is not used",
+            KEPT,
+            "nothing needs to be done",
+            rows=[0] * len(ignored),
+            columns=ignored,
+        )
+    chosen = tuple(names[i] for i in good)
+    first = table.names[0]
+    matrix = transposed_matrix(table, first, chosen, dates.values[good], numbers, notes)
+    return matrix, any(numbers[name].percent.any() for name in chosen), first
+
+
+def _numeric(
+    table: Table,
+    roles: dict[str, str],
+    numbers: dict[str, Numbers],
+    taken: set[str | None],
+    notes: Notes,
+) -> tuple[str, ...]:
+    """Return the columns of numbers; the others are named in the report."""
+    chosen, ignored = [], []
+    for column in table.columns:
+        role = roles.get(column.name)
+        if column.name in taken or role in ("date", "asset"):
+            continue
+        if role == "value" or (role is None and numbers[column.name].share >= layouts.MOSTLY):
+            chosen.append(column.name)
+        elif column.filled.any() or role is None:
+            ignored.append(column.name)
+    if ignored:
+        notes.add(
+            "the column is not used, as it holds no numbers or is to be ignored",
+            KEPT,
+            "nothing needs to be done",
+            rows=[0] * len(ignored),
+            columns=ignored,
+        )
+    if not chosen:
+        raise UnreadableFile(
+            f"{table.file} has no column of numbers; "
+            "a history needs at least one column of prices or returns."
+        )
+    return tuple(chosen)
+
+
+def _value_column(
+    table: Table,
+    roles: dict[str, str],
+    numeric: tuple[str, ...],
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> str:
+    told = [name for name, role in roles.items() if role == "value"]
+    if told:
+        guessed["value column"] = Guess(told[0], "as asked for")
+        return told[0]
+    value, reason = numeric[0], "it is the first column of numbers"
+    by_quote = [name for quote in words.QUOTES for name in numeric if name.casefold() == quote]
+    by_word = [name for name in numeric if words.says(name, words.RETURN | words.PRICE)]
+    if by_quote or by_word:
+        value, reason = (by_quote or by_word)[0], "its name says so"
+    elif len(numeric) == 1:
+        reason = "it is the only column of numbers"
+    guessed["value column"] = Guess(value, reason)
+    others = [name for name in numeric if name != value]
+    if others:
+        notes.add(
+            f"the column is not used; the values are those of {value}",
+            KEPT,
+            "name another value column with roles if this is the wrong one",
+            rows=[0] * len(others),
+            columns=others,
+        )
+    return value
+
+
+def _wide(
+    table: Table,
+    numeric: tuple[str, ...],
+    numbers: dict[str, Numbers],
+    dates: Dates | None,
+    keep: BoolArray,
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> tuple[Matrix, bool, str]:
+    hint = words.common_hint(numeric, Path(table.file).stem)
+    quoted = _quotes_by_asset(numeric)
+    if quoted is not None:
+        return _wide_quotes(table, quoted, numeric, numbers, dates, keep, guessed, notes)
+    labels = [words.words_of(name) for name in numeric]
+    if len(numeric) > 1 and all(label and label <= words.QUOTE_COLUMNS for label in labels):
+        value = _value_column(table, {}, numeric, guessed, notes)
+        guessed["assets"] = Guess(Path(table.file).stem, "the columns are one asset's quotes")
+        numeric, hint = (value,), value
+    matrix = wide_matrix(table, numeric, numbers, dates, keep, notes)
+    if "assets" in guessed:
+        matrix = Matrix(
+            matrix.dates, (str(guessed["assets"].value),), matrix.values, matrix.rows, numeric
+        )
+    return matrix, any(numbers[name].percent.any() for name in numeric), hint
+
+
+def _quotes_by_asset(numeric: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
+    """Read columns such as "Close AAPL", "Volume AAPL": which to take, and of which asset."""
+    fields = (*words.QUOTES, "open", "high", "low", "volume", "dividends", "stock splits")
+    found: dict[str, dict[str, str]] = {}
+    for name in numeric:
+        low = name.casefold()
+        field = next((one for one in fields if low.startswith(one + " ")), None)
+        if field is None:
+            return None
+        found.setdefault(field, {})[name] = name[len(field) + 1 :]
+    best = next((quote for quote in words.QUOTES if quote in found), None)
+    return (best, found[best]) if best and len(numeric) > 1 else None
+
+
+def _wide_quotes(
+    table: Table,
+    quoted: tuple[str, dict[str, str]],
+    numeric: tuple[str, ...],
+    numbers: dict[str, Numbers],
+    dates: Dates | None,
+    keep: BoolArray,
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> tuple[Matrix, bool, str]:
+    best, assets = quoted
+    guessed["value column"] = Guess(best, "the columns are quotes of several assets")
+    others = [name for name in numeric if name not in assets]
+    if others:
+        notes.add(
+            f"the column is not used; the values are those of {best}",
+            KEPT,
+            "nothing needs to be done",
+            rows=[0] * len(others),
+            columns=others,
+        )
+    matrix = wide_matrix(table, tuple(assets), numbers, dates, keep, notes)
+    return replace(matrix, assets=tuple(assets.values())), False, best

@@ -1,0 +1,113 @@
+"""Prices or returns, percent or fractions, and how many periods make a year.
+
+Told from the values. Prices stay near where they were; returns change sign. A year's spread of a
+fraction is a few tenths, of a percentage a few tens.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from imop_engine.tables import words
+from imop_engine.tables.reading_report import Guess
+
+PRICES: Final = "prices"
+RETURNS: Final = "returns"
+KINDS: Final = (PRICES, RETURNS)
+FRACTION: Final = "fraction"
+PERCENT: Final = "percent"
+UNITS: Final = (FRACTION, PERCENT)
+
+# Returns are negative about every other time; prices are not, except by mistake.
+NEGATIVE_SHARE: Final = 0.05
+# From one row to the next a price moves by far less than itself; a return by about itself.
+PRICE_STEP: Final = 0.5
+# Yearly spread of returns that splits fractions (0.02 to 1) from percentages (2 to 100).
+YEARLY_SPREAD: Final = 1.5
+# Within this factor of the split the guess is called doubtful.
+DOUBT: Final = 1.6
+# Normal consistency: the standard deviation is about this many median absolute deviations.
+MAD_TO_SD: Final = 1.4826
+
+# Days between rows, from, to, periods per year, name.
+FREQUENCIES: Final = (
+    (0.5, 3.9, 252, "daily"),
+    (3.9, 10.5, 52, "weekly"),
+    (10.5, 20.0, 26, "every two weeks"),
+    (20.0, 45.0, 12, "monthly"),
+    (45.0, 135.0, 4, "quarterly"),
+    (135.0, 250.0, 2, "half-yearly"),
+    (250.0, 500.0, 1, "yearly"),
+)
+WEEKEND_SHARE: Final = 0.2
+DAYS_WITH_WEEKENDS: Final = 365
+# Without dates there is nothing to tell from; months are what most such tables hold.
+PERIODS_WITHOUT_DATES: Final = 12
+
+FloatArray = NDArray[np.float64]
+
+
+def guess_kind(values: FloatArray, names: str, signed_percent: bool) -> Guess:
+    """Tell prices from returns by the values, and by the names where the values are silent."""
+    known = values[np.isfinite(values)]
+    if signed_percent:
+        return Guess(RETURNS, "the cells carry percent signs")
+    negative = float((known < 0).mean()) if len(known) else 0.0
+    if negative >= NEGATIVE_SHARE:
+        return Guess(RETURNS, f"{negative:.0%} of the values are negative")
+    named_return = words.says(names, words.RETURN)
+    named_price = words.says(names, words.PRICE)
+    if named_return != named_price:
+        return Guess(RETURNS if named_return else PRICES, "the names say so")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.abs(np.diff(values, axis=0)) / np.abs(values[:-1])
+    steps = steps[np.isfinite(steps)]
+    step = float(np.median(steps)) if len(steps) else 0.0
+    if step < PRICE_STEP:
+        return Guess(PRICES, f"values are positive and change by {step:.1%} from row to row")
+    return Guess(RETURNS, f"values change by {step:.0%} of themselves from row to row")
+
+
+def guess_units(
+    returns: FloatArray, periods: int, names: str, signed_percent: bool
+) -> tuple[Guess, bool]:
+    """Tell fractions from percentages; also whether it was a close call."""
+    if signed_percent:
+        return Guess(FRACTION, "percent signs are already taken into account"), False
+    if "%" in names or words.says(names, words.PERCENT):
+        return Guess(PERCENT, "the names say so"), False
+    known = returns[np.isfinite(returns)]
+    if not len(known):
+        return Guess(FRACTION, "there are no values to tell from"), False
+    spread = MAD_TO_SD * float(np.median(np.abs(known - np.median(known)))) * periods**0.5
+    lowest = float(known.min())
+    if lowest < -1:
+        why = f"a value of {lowest:.4g} would be a loss of more than everything"
+        return Guess(PERCENT, why), spread < YEARLY_SPREAD
+    doubtful = YEARLY_SPREAD / DOUBT < spread < YEARLY_SPREAD * DOUBT
+    unit = PERCENT if spread > YEARLY_SPREAD else FRACTION
+    return Guess(unit, f"values spread by {spread:.2g} a year"), doubtful
+
+
+def guess_periods(dates: NDArray[np.datetime64] | None) -> Guess:
+    """Tell how many periods make a year from the typical distance of two dates."""
+    if dates is None or len(dates) < 2:
+        return Guess(PERIODS_WITHOUT_DATES, "there are no dates to tell from; months are assumed")
+    days = np.diff(dates) / np.timedelta64(1, "D")
+    usual = float(np.median(days))
+    for low, high, periods, name in FREQUENCIES:
+        if low <= usual < high:
+            if name == "daily" and _weekend_share(dates) > WEEKEND_SHARE:
+                return Guess(DAYS_WITH_WEEKENDS, "the rows are daily, weekends included")
+            return Guess(periods, f"the rows are {name}")
+    years = usual / 365.25
+    return Guess(max(1, round(1 / years)), f"the rows are usually {usual:.3g} days apart")
+
+
+def _weekend_share(dates: NDArray[np.datetime64]) -> float:
+    # Day 0 of the calendar, 1970-01-01, was a Thursday; Saturday and Sunday are 2 and 3 after it.
+    weekday = (dates.astype("datetime64[D]").astype(np.int64) - 2) % 7
+    return float((weekday <= 1).mean())

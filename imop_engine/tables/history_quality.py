@@ -1,0 +1,245 @@
+"""What is wrong with a history, cell by cell, and the stated treatment of each case.
+
+Impossible values are taken as missing; suspicious ones are kept and named. No value is ever
+invented: a gap stays a gap, and the return across it is missing too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from imop_engine.tables.history_matrix import Matrix
+from imop_engine.tables.reading_report import CHANGED, KEPT, Notes
+
+# Splits come in these ratios (and their inverses); the price jumps by about as much.
+SPLIT_RATIOS: Final = (
+    2.0,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+    7.0,
+    8.0,
+    10.0,
+    15.0,
+    20.0,
+    25.0,
+    30.0,
+    50.0,
+    100.0,
+)
+# The market moves on the day of a split too; this much room is left around the ratio.
+SPLIT_ROOM: Final = 0.06
+# A jump must also stand out from the asset's own moves by this many of its usual ones.
+SPLIT_STANDS_OUT: Final = 8.0
+# A return above this is taken for a mistake.
+LARGEST_RETURN: Final = 1e6
+# A return above this (tenfold in one period) is possible, but more often a misplaced point.
+HUGE_RETURN: Final = 9.0
+# Below this many returns an asset has no variance, let alone one worth reading.
+FEWEST_RETURNS: Final = 2
+# Fewer observations than this make a covariance that is mostly chance.
+SHORT_HISTORY: Final = 24
+# Moves smaller than this share of the largest are not moves, but the last digit of a float.
+FLAT: Final = 1e-12
+# A distance between dates this many times the usual one means that dates are missing.
+DATE_GAP: Final = 1.9
+
+BoolArray = NDArray[np.bool_]
+
+
+def check_prices(matrix: Matrix, notes: Notes) -> Matrix:
+    """Take zero and negative prices as missing."""
+    bad = matrix.values <= 0
+    if bad.any():
+        _note(
+            matrix,
+            bad,
+            "a price is zero or negative and is taken as missing",
+            CHANGED,
+            "correct the price",
+            notes,
+        )
+    return matrix.without(bad)
+
+
+def simple_returns(matrix: Matrix) -> Matrix:
+    """Return p_t / p_(t-1) - 1; missing where either price is."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        values = matrix.values[1:] / matrix.values[:-1] - 1
+    dates = None if matrix.dates is None else matrix.dates[1:]
+    labels = matrix.labels[1:] if matrix.by_date and len(matrix.labels) > 1 else matrix.labels
+    return replace(matrix, values=values, dates=dates, rows=matrix.rows[1:], labels=labels)
+
+
+def check_returns(matrix: Matrix, from_prices: bool, jumps: str, notes: Notes) -> Matrix:
+    """Name everything about the returns that an analyst should know before she uses them."""
+    ruined = matrix.values < -1
+    if ruined.any():
+        _note(
+            matrix,
+            ruined,
+            "a return is a loss of more than everything and is taken as missing",
+            CHANGED,
+            "correct the return, or say whether returns are fractions or percentages",
+            notes,
+        )
+        matrix = matrix.without(ruined)
+    absurd = matrix.values > LARGEST_RETURN
+    if absurd.any():
+        _note(
+            matrix,
+            absurd,
+            "a return is more than a million times the investment and is taken as missing",
+            CHANGED,
+            "correct the value",
+            notes,
+        )
+        matrix = matrix.without(absurd)
+    matrix = _check_jumps(matrix, from_prices, jumps, notes)
+    huge = (matrix.values > HUGE_RETURN) & ~split_like(matrix.values)
+    if huge.any():
+        _note(
+            matrix,
+            huge,
+            "the value grew more than tenfold in one period",
+            KEPT,
+            "check the value",
+            notes,
+        )
+    # Assets that will be left out are named once, there.
+    used = matrix.only(np.isfinite(matrix.values).sum(axis=0) >= FEWEST_RETURNS)
+    if used.assets:
+        _note_gaps(used, notes)
+        _note_short(used, notes)
+        _note_flat(used, notes)
+    _note_date_gaps(matrix, notes)
+    return matrix
+
+
+def _note(
+    matrix: Matrix, mask: BoolArray, what: str, action: str, remedy: str, notes: Notes
+) -> None:
+    t, j = np.nonzero(mask)
+    rows, columns = matrix.place(t, j)
+    values = [f"{value:.6g}" for value in matrix.values[t, j]]
+    notes.add(what, action, remedy, rows=rows, columns=columns, values=values)
+
+
+def _check_jumps(matrix: Matrix, from_prices: bool, jumps: str, notes: Notes) -> Matrix:
+    found = split_like(matrix.values)
+    if not found.any():
+        return matrix
+    advice = "use adjusted prices" if from_prices else "use returns of adjusted prices"
+    if jumps == "missing":
+        _note(
+            matrix,
+            found,
+            "the jump looks like a split and its return is taken as missing",
+            CHANGED,
+            advice,
+            notes,
+        )
+        return matrix.without(found)
+    _note(matrix, found, "the jump looks like a split; its return is kept", KEPT, advice, notes)
+    return matrix
+
+
+def split_like(returns: NDArray[np.float64]) -> BoolArray:
+    """Return where a move is close to a split's ratio and far from the asset's usual moves."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moves = np.log1p(np.where(returns > -1, returns, np.nan))
+    known = np.isfinite(moves)
+    usual = np.array(
+        [
+            np.median(np.abs(moves[known[:, j], j])) if known[:, j].any() else np.inf
+            for j in range(moves.shape[1])
+        ]
+    )
+    size = np.abs(np.where(known, moves, 0.0))
+    near = np.zeros(moves.shape, bool)
+    for ratio in SPLIT_RATIOS:
+        near |= np.abs(size - np.log(ratio)) <= SPLIT_ROOM
+    return known & near & (size > SPLIT_STANDS_OUT * usual)
+
+
+def _note_gaps(matrix: Matrix, notes: Notes) -> None:
+    """Name every run of missing returns, asset by asset."""
+    rows, columns, values = [], [], []
+    for j, asset in enumerate(matrix.assets):
+        missing = ~np.isfinite(matrix.values[:, j])
+        if not missing.any() or missing.all():
+            continue
+        edges = np.flatnonzero(np.diff(np.r_[False, missing, False]))
+        for first, end in zip(edges[::2], edges[1::2], strict=True):
+            rows.append(int(matrix.rows[first, j]) or int(matrix.rows[first].max()))
+            columns.append(asset)
+            values.append(_span(matrix, int(first), int(end)))
+    if rows:
+        notes.add(
+            "returns are missing",
+            KEPT,
+            "nothing needs to be done; moments use the periods that are there",
+            rows=rows,
+            columns=columns,
+            values=values,
+        )
+
+
+def _span(matrix: Matrix, first: int, end: int) -> str:
+    count = f"{end - first} period{'s' if end - first > 1 else ''}"
+    if matrix.dates is None:
+        return count
+    start, stop = (str(matrix.dates[i])[:10] for i in (first, end - 1))
+    return f"{count}, {start}" if end - first == 1 else f"{count}, {start} to {stop}"
+
+
+def _note_short(matrix: Matrix, notes: Notes) -> None:
+    counts = np.isfinite(matrix.values).sum(axis=0)
+    short = np.flatnonzero(counts < SHORT_HISTORY)
+    if len(short):
+        notes.add(
+            f"the asset has fewer than {SHORT_HISTORY} returns, so its risk is poorly known",
+            KEPT,
+            "give it a longer history, or choose a shrunk covariance",
+            rows=[0] * len(short),
+            columns=[matrix.assets[j] for j in short],
+            values=[f"{counts[j]} returns" for j in short],
+        )
+
+
+def _note_flat(matrix: Matrix, notes: Notes) -> None:
+    flat = []
+    for j in range(len(matrix.assets)):
+        known = matrix.values[np.isfinite(matrix.values[:, j]), j]
+        if len(known) > 1 and np.ptp(known) <= FLAT * max(1.0, float(np.abs(known).max())):
+            flat.append(j)
+    if flat:
+        notes.add(
+            "all returns of the asset are equal, so it has no risk at all",
+            KEPT,
+            "leave the asset out unless it is cash",
+            rows=[0] * len(flat),
+            columns=[matrix.assets[j] for j in flat],
+        )
+
+
+def _note_date_gaps(matrix: Matrix, notes: Notes) -> None:
+    if matrix.dates is None or len(matrix.dates) < 3:
+        return
+    days = np.diff(matrix.dates) / np.timedelta64(1, "D")
+    usual = float(np.median(days))
+    # Daily prices skip weekends and holidays; five days are no gap yet.
+    wide = np.flatnonzero(days > max(DATE_GAP * usual, 5.0))
+    if len(wide):
+        notes.add(
+            "dates are missing before this row",
+            KEPT,
+            "add the missing rows, or know that this return covers a longer time",
+            rows=matrix.rows[wide + 1].max(axis=1),
+            values=[f"{days[i]:.0f} days instead of {usual:.0f}" for i in wide],
+        )

@@ -1,0 +1,384 @@
+"""Holdings as one matrix, portfolios by assets; every portfolio knows its rows in the file.
+
+A portfolio is one investor at one date. In a wide file it is one row, in a long one several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from imop_engine.errors import UnreadableFile
+from imop_engine.tables import portfolio_roles as roles_
+from imop_engine.tables import words
+from imop_engine.tables.cells import Column, Table, as_bool, text_column
+from imop_engine.tables.dates import Dates
+from imop_engine.tables.history_matrix import MISFIT, PERCENT_SHARE
+from imop_engine.tables.numbers import Numbers
+from imop_engine.tables.portfolio_roles import Roles, asset_spelling
+from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Notes
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+FOOTER_START: Final = f"(?i)^({'|'.join(sorted(words.FOOTER))})"
+NOT_A_NUMBER: Final = "a holding is not a number, so the portfolio is not known"
+
+
+@dataclass(frozen=True, eq=False)
+class Book:
+    """Portfolios by assets. `rows` are all rows of the file in use, `owner` their portfolios."""
+
+    ids: NDArray[np.object_]
+    dates: NDArray[np.datetime64] | None
+    assets: tuple[str, ...]
+    values: FloatArray
+    rows: NDArray[np.int64]
+    owner: NDArray[np.intp]
+    sources: NDArray[np.intp]
+    signed: bool
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def rows_of(self, mask: BoolArray) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Return the rows of these portfolios, and the portfolio of each row."""
+        hit = mask[self.owner]
+        return self.rows[hit], self.owner[hit]
+
+    def keep(self, mask: BoolArray) -> Book:
+        """Return the book with only these portfolios."""
+        position = np.cumsum(mask) - 1
+        hit = mask[self.owner]
+        return replace(
+            self,
+            ids=self.ids[mask],
+            dates=None if self.dates is None else self.dates[mask],
+            values=self.values[mask],
+            rows=self.rows[hit],
+            owner=position[self.owner[hit]],
+            sources=self.sources[mask],
+        )
+
+    def note(
+        self, mask: BoolArray, what: str, action: str, remedy: str, notes: Notes, values: Any = ""
+    ) -> None:
+        """Write one line for every row of these portfolios; `values` has one per portfolio."""
+        if not mask.any():
+            return
+        rows, owner = self.rows_of(mask)
+        shown = values if isinstance(values, str) else [values[p] for p in owner]
+        notes.add(what, action, remedy, rows=rows, values=shown)
+
+
+def wide_book(
+    table: Table,
+    roles: Roles,
+    numbers: dict[str, Numbers],
+    dates: Dates | None,
+    keep: BoolArray,
+    notes: Notes,
+) -> Book:
+    """One row per portfolio."""
+    names = roles.all(roles_.HOLDING)
+    keep = keep & ~_note_totals(table, roles.first(roles_.INVESTOR), keep, notes)
+    mostly = _mostly_percent([numbers[name] for name in names])
+    for name in names:
+        keep = keep & ~_note_unreadable(table, name, numbers[name], keep, mostly, notes)
+    values = np.nan_to_num(np.column_stack([numbers[name].values for name in names]))
+    empty = keep & ~_any_filled(numbers, names)
+    if empty.any():
+        notes.add(
+            "the portfolio has no holding",
+            REFUSED,
+            "fill in the holdings or remove the row",
+            rows=table.rows[empty],
+        )
+    where = np.flatnonzero(keep & ~empty)
+    return Book(
+        ids=_ids(table, roles.first(roles_.INVESTOR), where, notes),
+        dates=None if dates is None else dates.values[where],
+        assets=tuple(roles.matched[name] for name in names),
+        values=values[where],
+        rows=table.rows[where],
+        owner=np.arange(len(where)),
+        sources=where,
+        signed=mostly,
+    )
+
+
+def _any_filled(numbers: dict[str, Numbers], names: tuple[str, ...]) -> BoolArray:
+    return np.asarray(np.logical_or.reduce([np.isfinite(numbers[name].values) for name in names]))
+
+
+def _mostly_percent(columns: list[Numbers]) -> bool:
+    numeric = sum(int((np.isfinite(one.values) & (one.values != 0)).sum()) for one in columns)
+    return sum(int(one.percent.sum()) for one in columns) > PERCENT_SHARE * max(numeric, 1)
+
+
+def _note_unreadable(
+    table: Table, name: str, numbers: Numbers, keep: BoolArray, percent: bool, notes: Notes
+) -> BoolArray:
+    """Refuse rows in which this cell cannot be trusted; return which they are."""
+    nonzero = np.isfinite(numbers.values) & (numbers.values != 0)
+    odd = nonzero & (~numbers.percent if percent else numbers.percent)
+    sign = (
+        "lacks the percent sign that most others have"
+        if percent
+        else ("has a percent sign that most others lack")
+    )
+    refused = np.zeros(len(table), bool)
+    for mask, what, remedy in (
+        (numbers.bad & ~numbers.misfit, NOT_A_NUMBER, "correct the cell"),
+        (numbers.misfit, MISFIT, "write all decimals alike"),
+        (
+            numbers.missing,
+            "a holding is marked as missing, so the portfolio is not known",
+            "fill in the holding, or leave the cell empty if there is none",
+        ),
+        (odd, f"a holding {sign}", "write all holdings with percent signs or without"),
+    ):
+        where = np.flatnonzero(mask & keep)
+        if len(where):
+            shown = table[name].show(where)
+            notes.add(what, REFUSED, remedy, rows=table.rows[where], columns=name, values=shown)
+            refused |= mask & keep
+    return refused
+
+
+def _note_totals(
+    table: Table, name: str | None, keep: BoolArray, notes: Notes, known: Sequence[str] = ()
+) -> BoolArray:
+    """Refuse rows that are headed "Total" or the like, unless that is the name of an asset."""
+    found = np.zeros(len(table), bool)
+    if name is None:
+        return found
+    column = table[name]
+    if column.text is None:
+        return found
+    distinct = column.text.dictionary_encode()
+    is_total = as_bool(pc.match_substring_regex(distinct.dictionary, FOOTER_START))
+    for i in np.flatnonzero(is_total):
+        word = distinct.dictionary[int(i)].as_py()
+        is_total[i] = words.is_total(word) and asset_spelling(word, known) is None
+    found = np.asarray(keep & is_total[distinct.indices.to_numpy(zero_copy_only=False)])
+    where = np.flatnonzero(found)
+    if len(where):
+        notes.add(
+            "the row is a total or an average, not a portfolio",
+            REFUSED,
+            "nothing needs to be done",
+            rows=table.rows[where],
+            columns=name,
+            values=column.show(where),
+        )
+    return found
+
+
+def _ids(
+    table: Table, name: str | None, where: NDArray[np.intp], notes: Notes
+) -> NDArray[np.object_]:
+    if name is None:
+        return np.array([f"row {row}" for row in table.rows[where]], dtype=object)
+    words_ = np.array(table[name].strings.take(pa.array(where)).to_pylist(), dtype=object)
+    nameless = np.flatnonzero(words_ == "")
+    if len(nameless):
+        rows = table.rows[where[nameless]]
+        notes.add(
+            "the investor has no name and is called by the row's number",
+            CHANGED,
+            "fill in the name",
+            rows=rows,
+            columns=name,
+        )
+        words_[nameless] = [f"row {row}" for row in rows]
+    return words_
+
+
+def long_book(
+    table: Table,
+    roles: Roles,
+    numbers: dict[str, Numbers],
+    dates: Dates | None,
+    keep: BoolArray,
+    notes: Notes,
+    known: Sequence[str] = (),
+) -> Book:
+    """Several rows per portfolio: investor, asset, and what is held of it."""
+    investor, asset = roles.first(roles_.INVESTOR), str(roles.first(roles_.ASSET))
+    for name in (investor, asset):
+        keep = keep & ~_note_totals(table, name, keep, notes, known)
+    if investor is None:
+        owners = text_column("investor", pa.array([Path(table.file).stem] * len(table)))
+        notes.add(
+            "no column names an investor; all rows are one portfolio",
+            KEPT,
+            "say which column is the investor if there are several",
+        )
+    else:
+        owners = table[investor]
+        keep = keep & ~_note_nameless(table, investor, keep, notes)
+    held, signed = _held(table, roles, numbers)
+    where = np.flatnonzero(keep)
+    if not len(where):
+        raise UnreadableFile(f"{table.file} has no row with an investor and an asset.")
+    codes, ids, moments = _portfolios(owners, dates, where)
+    asset_codes, names = pd.factorize(pd.Series(_array(table[asset], where)))
+    bad = _note_bad_holdings(table, roles, numbers, held, where, notes)
+    bad |= _note_bad_assets(table[asset], table, held, where, notes)
+    # One holding that cannot be read makes the whole portfolio unknown.
+    lost = np.zeros(len(ids), bool)
+    lost[codes[bad]] = True
+    cell = codes * len(names) + asset_codes
+    once = ~_note_repeats(table, where, cell, lost[codes], notes)
+    summed: Any = np.bincount(
+        cell[once], weights=np.nan_to_num(held[where[once]]), minlength=len(ids) * len(names)
+    )
+    values = summed.reshape(len(ids), len(names))
+    first = np.full(len(ids), -1)
+    first[codes[::-1]] = where[::-1]
+    book = Book(
+        ids, moments, tuple(map(str, names)), values, table.rows[where], codes, first, signed
+    )
+    book.note(
+        lost, "another row of the same portfolio cannot be read", REFUSED, "correct that row", notes
+    )
+    return book.keep(~lost)
+
+
+def _array(column: Column, where: NDArray[np.intp]) -> Any:
+    return column.strings.take(pa.array(where)).to_pandas()
+
+
+def _note_nameless(table: Table, name: str, keep: BoolArray, notes: Notes) -> BoolArray:
+    nameless = keep & ~table[name].filled
+    if nameless.any():
+        notes.add(
+            "the investor's name is missing",
+            REFUSED,
+            "fill in the name",
+            rows=table.rows[nameless],
+            columns=name,
+        )
+    return nameless
+
+
+def _note_bad_assets(
+    column: Column, table: Table, held: FloatArray, where: NDArray[np.intp], notes: Notes
+) -> BoolArray:
+    """Name the rows that hold something of which the name is missing."""
+    bad: BoolArray = ~column.filled[where] & (held[where] != 0)
+    if bad.any():
+        notes.add(
+            "the asset's name is missing, so the portfolio is not known",
+            REFUSED,
+            "fill in the name",
+            rows=table.rows[where[bad]],
+            columns=column.name,
+        )
+    return bad
+
+
+def _held(table: Table, roles: Roles, numbers: dict[str, Numbers]) -> tuple[FloatArray, bool]:
+    """Return what each row holds: a weight, an amount, or shares times price."""
+    for role in (roles_.WEIGHT, roles_.AMOUNT):
+        name = roles.first(role)
+        if name is not None:
+            one = numbers[name]
+            signed = _mostly_percent([one])
+            nonzero = np.isfinite(one.values) & (one.values != 0)
+            odd = nonzero & (~one.percent if signed else one.percent)
+            return np.where(odd, np.nan, np.where(one.dash, 0.0, one.values)), signed
+    shares, price = roles.first(roles_.SHARES), roles.first(roles_.PRICE)
+    if shares is None or price is None:
+        raise UnreadableFile(
+            f"{table.file} has numbers of shares but no prices; "
+            "add a column of prices, or of amounts."
+        )
+    return numbers[shares].values * numbers[price].values, False
+
+
+def _portfolios(
+    column: Column, dates: Dates | None, where: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.object_], NDArray[np.datetime64] | None]:
+    """Number the portfolios in the order in which they appear."""
+    people, names = pd.factorize(pd.Series(_array(column, where)))
+    if dates is None:
+        return people, np.asarray(names, dtype=object), None
+    moments = dates.values[where]
+    days, known = pd.factorize(pd.Series(moments))
+    codes, pairs = pd.factorize(people.astype(np.int64) * len(known) + days)
+    who, when = pairs // len(known), pairs % len(known)
+    ids = np.asarray(names, dtype=object)[who]
+    return codes, ids, np.asarray(known, dtype="datetime64[us]")[when]
+
+
+def _note_bad_holdings(
+    table: Table,
+    roles: Roles,
+    numbers: dict[str, Numbers],
+    held: FloatArray,
+    where: NDArray[np.intp],
+    notes: Notes,
+) -> BoolArray:
+    bad = ~np.isfinite(held[where])
+    if not bad.any():
+        return bad
+    used = [roles.first(role) for role in (roles_.WEIGHT, roles_.AMOUNT, roles_.SHARES)]
+    columns = [name for name in (*used, roles.first(roles_.PRICE)) if name]
+    for name in columns:
+        # A cell with an odd percent sign is a number, but not one to be trusted.
+        unread = ~np.isfinite(numbers[name].values[where]) | (len(columns) == 1)
+        rows = where[bad & unread]
+        if len(rows):
+            notes.add(
+                NOT_A_NUMBER,
+                REFUSED,
+                "correct the cell",
+                rows=table.rows[rows],
+                columns=name,
+                values=table[name].show(rows),
+            )
+    return bad
+
+
+def _note_repeats(
+    table: Table,
+    where: NDArray[np.intp],
+    cell: NDArray[np.intp],
+    lost: BoolArray,
+    notes: Notes,
+) -> BoolArray:
+    """Refuse rows that repeat an earlier one exactly; others for the same asset are added up."""
+    again = pd.Series(cell).duplicated(keep=False).to_numpy() & ~lost
+    exact = np.zeros(len(where), bool)
+    if not again.any():
+        return exact
+    spots = np.flatnonzero(again)
+    shown = pd.DataFrame({c.name: _array(c, where[spots]) for c in table.columns})
+    exact[spots] = shown.duplicated(keep="first").to_numpy()
+    if exact.any():
+        notes.add(
+            "the row repeats an earlier one exactly",
+            REFUSED,
+            "remove the row",
+            rows=table.rows[where[exact]],
+        )
+    left = pd.Series(np.where(exact, -1 - np.arange(len(cell)), cell))
+    added = left.duplicated(keep=False).to_numpy() & ~lost
+    if added.any():
+        notes.add(
+            "the investor holds the asset in several rows; they are added up",
+            KEPT,
+            "remove the row if it is there by mistake",
+            rows=table.rows[where[added]],
+        )
+    return exact

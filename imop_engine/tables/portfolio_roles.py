@@ -1,0 +1,355 @@
+"""What the columns of a portfolio file mean: investor, date, asset, holding, attribute.
+
+Names are believed first, then values: a column is a holding when the holdings then add up to one
+hundred percent. Every role is shown and can be corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from imop_engine.errors import UnreadableFile
+from imop_engine.tables import words
+from imop_engine.tables.cells import Column, Table
+from imop_engine.tables.history_layout import LONG, MOSTLY, UNNAMED_COLUMNS, WIDE, repeats
+from imop_engine.tables.numbers import Numbers
+from imop_engine.tables.reading_report import Guess
+
+INVESTOR, DATE, ASSET = "investor", "date", "asset"
+HOLDING, WEIGHT, AMOUNT = "holding", "weight", "amount"
+SHARES, PRICE = "shares", "price"
+ATTRIBUTE, TOTAL, IGNORE = "attribute", "total", "ignore"
+ROLES: Final = (
+    INVESTOR,
+    DATE,
+    ASSET,
+    HOLDING,
+    WEIGHT,
+    AMOUNT,
+    SHARES,
+    PRICE,
+    ATTRIBUTE,
+    TOTAL,
+    IGNORE,
+)
+VALUES: Final = (WEIGHT, AMOUNT, SHARES)
+
+
+# Different names looked at to tell whether a column names assets.
+DISTINCT_NAMES: Final = 1000
+# A portfolio adds up when it comes this close to one (or one hundred).
+ADDS_UP: Final = 0.02
+# Roles are believed when at least this share of the rows adds up.
+ADDING_SHARE: Final = 0.5
+# A total column equals the sum of the others up to the rounding of its digits.
+TOTAL_ROOM: Final = 1e-3
+TOTAL_SHARE: Final = 0.9
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """The role of each column, and whether the file is wide or long."""
+
+    of: dict[str, str]
+    layout: str
+    matched: dict[str, str]
+
+    def first(self, role: str) -> str | None:
+        """Return the first column with this role."""
+        return next((name for name, one in self.of.items() if one == role), None)
+
+    def all(self, role: str) -> tuple[str, ...]:
+        """Return every column with this role, from left to right."""
+        return tuple(name for name, one in self.of.items() if one == role)
+
+
+def asset_spelling(name: str, assets: Sequence[str]) -> str | None:
+    """Return the asset that a column's name means, spelled as in `assets`.
+
+    >>> asset_spelling("weight_aapl (%)", ["AAPL", "MSFT"])
+    'AAPL'
+    """
+    if name in assets:
+        return name
+    by_key = {words.key(asset): asset for asset in assets}
+    if words.key(name) in by_key:
+        return by_key[words.key(name)]
+    filler = words.WEIGHT | words.AMOUNT | words.SHARES
+    spaced = name.replace("_", " ").replace("%", " ").replace("(", " ").replace(")", " ")
+    bare = " ".join(word for word in spaced.split() if word.casefold() not in filler)
+    return by_key.get(words.key(bare)) if bare else None
+
+
+def guess_roles(
+    table: Table,
+    numbers: dict[str, Numbers],
+    date_name: str | None,
+    assets: Sequence[str] | None,
+    given: dict[str, str],
+    layout: str,
+    guessed: dict[str, Guess],
+) -> Roles:
+    """Give every column a role."""
+    of = dict(given)
+    if date_name is not None:
+        of[date_name] = DATE
+    asset_column = next((name for name, role in of.items() if role == ASSET), None)
+    if asset_column is None and layout != WIDE:
+        asset_column = _asset_column(table, numbers, of, assets, layout)
+    is_long = asset_column is not None
+    if layout == LONG and not is_long:
+        raise UnreadableFile(
+            f"{table.file} has no column with the assets' names, which a long table needs; "
+            "name it with roles, or read the file as wide."
+        )
+    if is_long and asset_column is not None:
+        of[asset_column] = ASSET
+    reason = (
+        "as asked for"
+        if layout != "auto"
+        else (
+            f"column {asset_column} names the assets"
+            if is_long
+            else "one row holds a whole portfolio"
+        )
+    )
+    guessed["layout"] = Guess(LONG if is_long else WIDE, reason)
+    if INVESTOR not in of.values():
+        investor = _investor_column(table, numbers, of, assets, is_long)
+        if investor is not None:
+            of[investor] = INVESTOR
+    if is_long:
+        _long_values(table, numbers, of)
+        matched: dict[str, str] = {}
+    else:
+        matched = _wide_holdings(table, numbers, of, assets)
+    for column in table.columns:
+        of.setdefault(column.name, ATTRIBUTE if column.filled.any() else IGNORE)
+    ordered = {name: of[name] for name in table.names}
+    return Roles(ordered, LONG if is_long else WIDE, matched)
+
+
+def _texts(table: Table, numbers: dict[str, Numbers], taken: dict[str, str]) -> list[Column]:
+    return [
+        column
+        for column in table.columns
+        if column.name not in taken and column.filled.any() and numbers[column.name].share < MOSTLY
+    ]
+
+
+def _asset_column(
+    table: Table,
+    numbers: dict[str, Numbers],
+    taken: dict[str, str],
+    assets: Sequence[str] | None,
+    layout: str,
+) -> str | None:
+    texts = _texts(table, numbers, taken)
+    if assets:
+        known = pa.array([words.key(asset) for asset in assets])
+        for column in texts:
+            distinct = pc.unique(column.strings).slice(0, DISTINCT_NAMES).to_pylist()
+            keys = pa.array([words.key(word) for word in distinct])
+            hits = int(pc.sum(pc.is_in(keys, value_set=known)).as_py() or 0)
+            if hits >= max(1, 0.5 * min(len(distinct), len(assets))):
+                return column.name
+    repeated = any(
+        words.says(column.name, words.INVESTOR) and repeats(column)
+        for column in table.columns
+        if column.name not in taken
+    )
+    valued = any(
+        words.says(name, words.WEIGHT | words.AMOUNT | words.SHARES) and one.share >= MOSTLY
+        for name, one in numbers.items()
+    )
+    plain = words.ASSET - {"name", "holding", "position", "product"}
+    for vocabulary in (plain, words.ASSET):
+        for column in texts:
+            only = words.says(column.name, vocabulary) and not words.says(
+                column.name, words.INVESTOR
+            )
+            # Ids that come again, or a column called weight or amount, make a table long.
+            if only and (repeated or layout == LONG or (valued and vocabulary is plain)):
+                return column.name
+    return None
+
+
+def _investor_column(
+    table: Table,
+    numbers: dict[str, Numbers],
+    taken: dict[str, str],
+    assets: Sequence[str] | None,
+    is_long: bool,
+) -> str | None:
+    free = [
+        column
+        for column in table.columns
+        if column.name not in taken
+        and column.filled.any()
+        and not (assets and asset_spelling(column.name, assets))
+    ]
+    for vocabulary in (words.INVESTOR - {"id", "portfolio"}, words.INVESTOR):
+        for column in free:
+            if words.says(column.name, vocabulary):
+                return column.name
+    texts = [column for column in free if numbers[column.name].share < MOSTLY]
+    if is_long:
+        return _owner_column(table, taken, texts)
+    for column in texts:
+        if words.says(column.name, {"name"}) or not repeats(column):
+            return column.name
+    first = table.columns[0]
+    if first.name in UNNAMED_COLUMNS and first.name not in taken:
+        return first.name
+    return None
+
+
+def _owner_column(table: Table, taken: dict[str, str], texts: list[Column]) -> str | None:
+    """Find who owns the rows of a long table that names nobody: the text that parts the assets."""
+    asset = table[next(name for name, role in taken.items() if role == ASSET)]
+    if not repeats(asset):
+        return None
+    first = table.columns[0]
+    unnamed = [first] if first.name in UNNAMED_COLUMNS and first.name not in taken else []
+    for column in [*unnamed, *texts]:
+        pairs = pa.table({"owner": column.strings, "asset": asset.strings})
+        if pairs.group_by(["owner", "asset"]).aggregate([]).num_rows == len(table):
+            return column.name
+    return None
+
+
+def _long_values(table: Table, numbers: dict[str, Numbers], of: dict[str, str]) -> None:
+    numeric = [
+        column.name
+        for column in table.columns
+        if column.name not in of and numbers[column.name].share >= MOSTLY
+    ]
+    if any(role in VALUES for role in of.values()):
+        for name in numeric:
+            if SHARES in of.values() and words.says(name, words.PRICE) and PRICE not in of.values():
+                of[name] = PRICE
+        return
+    found: dict[str, str] = {}
+    for role, vocabulary in (
+        (WEIGHT, words.WEIGHT),
+        (AMOUNT, words.AMOUNT),
+        (SHARES, words.SHARES),
+        (PRICE, words.PRICE),
+    ):
+        for name in numeric:
+            if name not in found and role not in found.values() and words.says(name, vocabulary):
+                found[name] = role
+    # "Shares" alone may be the word for weights; with a price beside it it is a number of units.
+    roles = set(found.values())
+    if WEIGHT in roles:
+        use = {WEIGHT}
+    elif AMOUNT in roles:
+        use = {AMOUNT}
+    elif {SHARES, PRICE} <= roles:
+        use = {SHARES, PRICE}
+    elif SHARES in roles:
+        use = {SHARES}
+    else:
+        use = set()
+    if use:
+        of.update({name: role if role in use else IGNORE for name, role in found.items()})
+        return
+    if not numeric:
+        raise UnreadableFile(
+            f"{table.file} has no column of numbers; "
+            "a long table needs a weight, an amount, or shares and a price."
+        )
+    of[numeric[0]] = AMOUNT
+
+
+def _wide_holdings(
+    table: Table, numbers: dict[str, Numbers], of: dict[str, str], assets: Sequence[str] | None
+) -> dict[str, str]:
+    """Mark the columns that are holdings; return which asset each stands for."""
+    matched: dict[str, str] = {}
+    loose: list[str] = []
+    for column in table.columns:
+        name = column.name
+        if of.get(name) == HOLDING:
+            matched[name] = (asset_spelling(name, assets) if assets else None) or name
+        if name in of:
+            continue
+        spelled = asset_spelling(name, assets) if assets else None
+        if spelled is not None:
+            of[name], matched[name] = HOLDING, spelled
+        elif numbers[name].share >= MOSTLY:
+            loose.append(name)
+    for name in list(loose):
+        if words.is_total(name):
+            of[name] = TOTAL
+            loose.remove(name)
+        elif words.says(name, words.PERSONAL):
+            of[name] = ATTRIBUTE
+            loose.remove(name)
+    with np.errstate(over="ignore"):  # numbers beyond any fortune are refused later, with a line
+        extra = _extra_holdings(numbers, list(matched), loose, told=HOLDING in of.values())
+    for name in extra:
+        of[name] = HOLDING
+        matched[name] = name
+    _check_matches(table, matched)
+    return matched
+
+
+def _check_matches(table: Table, matched: dict[str, str]) -> None:
+    if not matched:
+        raise UnreadableFile(
+            f"{table.file} has no column of holdings; a wide table needs one column of numbers per "
+            "asset, a long one a column with the assets' names and one with weights or amounts."
+        )
+    first: dict[str, str] = {}
+    for name, asset in matched.items():
+        if asset in first:
+            raise UnreadableFile(
+                f"{table.file}: columns {first[asset]} and {name} both stand for {asset}; "
+                "remove one of them."
+            )
+        first[asset] = name
+
+
+def _extra_holdings(
+    numbers: dict[str, Numbers], known: list[str], loose: list[str], *, told: bool
+) -> list[str]:
+    """Tell which further columns of numbers are holdings: those that make the rows add up."""
+    if not loose:
+        return []
+    values = {name: np.nan_to_num(numbers[name].values) for name in [*known, *loose]}
+    base = sum((values[name] for name in known), np.zeros(len(next(iter(values.values())))))
+    everything = base + sum(values[name] for name in loose)
+    without, with_all = adding_share(base), adding_share(everything)
+    if told and without >= ADDING_SHARE and without >= with_all:
+        return []
+    if with_all >= ADDING_SHARE:
+        return loose
+    for name in loose:
+        if adding_share(everything - values[name]) >= ADDING_SHARE:
+            return [other for other in loose if other != name]
+        if len(values) > 2 and _is_total(values[name], everything - values[name]):
+            return [other for other in loose if other != name]
+    return loose
+
+
+def adding_share(sums: FloatArray) -> float:
+    """Return the share of portfolios that add up to one or to one hundred."""
+    if not len(sums):
+        return 0.0
+    close = [np.abs(sums / whole - 1) <= ADDS_UP for whole in (1.0, 100.0)]
+    return float(max(one.mean() for one in close))
+
+
+def _is_total(column: FloatArray, others: FloatArray) -> bool:
+    close = np.abs(column - others) <= TOTAL_ROOM * np.maximum(np.abs(others), 1e-300)
+    return bool(len(column) > 1 and close.mean() >= TOTAL_SHARE)

@@ -1,0 +1,335 @@
+"""What happens to portfolios that do not fit: the analyst's choices, one function each.
+
+Every rule takes a book and returns a book; what it changes or refuses it writes down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from imop_engine.errors import InvalidInput
+from imop_engine.tables import words
+from imop_engine.tables.holdings import Book
+from imop_engine.tables.portfolio_roles import ADDING_SHARE, ADDS_UP, asset_spelling
+from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Guess, Notes
+
+FRACTION, PERCENT, AMOUNTS = "fraction", "percent", "amounts"
+UNITS: Final = (FRACTION, PERCENT, AMOUNTS)
+CHOICES: Final = {
+    "sums": ("rescale", "cash", "refuse"),
+    "unknown": ("drop", "refuse"),
+    "negative": ("refuse", "zero", "keep"),
+    "duplicates": ("first", "last", "keep"),
+}
+CASH_NAME: Final = "Cash"
+
+# Sums and weights this close to their target differ by the rounding of floats, not of people.
+FLOAT_ROOM: Final = 1e-9
+# A quadrillion, in whatever currency.
+LARGEST_HOLDING: Final = 1e15
+# Shares of a portfolio beyond which weights are more likely amounts.
+MEDIAN_FRACTION: Final = (0.3, 1.5)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The analyst's choices."""
+
+    sums: str = "rescale"
+    unknown: str = "drop"
+    negative: str = "refuse"
+    duplicates: str = "first"
+    tolerance: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            given = getattr(self, name)
+            if given not in allowed:
+                raise InvalidInput(
+                    f"{name} is {given!r}; choose {', '.join(allowed[:-1])} or {allowed[-1]}."
+                )
+        if not 0 <= self.tolerance < 1:
+            raise InvalidInput(f"tolerance is {self.tolerance}; give a share such as 0.02.")
+
+
+def guess_units(book: Book, named_weight: bool, named_percent: bool) -> Guess:
+    """Tell fractions, percentages and amounts apart by what the portfolios add up to."""
+    if book.signed:
+        return Guess(FRACTION, "percent signs are already taken into account")
+    sums = book.values.sum(axis=1)
+    for unit, whole in ((FRACTION, 1.0), (PERCENT, 100.0)):
+        close = float((np.abs(sums / whole - 1) <= ADDS_UP).mean()) if len(sums) else 0.0
+        if close >= ADDING_SHARE:
+            return Guess(unit, f"{close:.0%} of the portfolios add up to {whole:g}")
+    usual = float(np.median(sums)) if len(sums) else 1.0
+    low, high = MEDIAN_FRACTION
+    if named_percent or (named_weight and usual > high):
+        return Guess(PERCENT, f"the names say so; portfolios usually add up to {usual:.3g}")
+    if named_weight or low <= usual <= high:
+        return Guess(FRACTION, f"portfolios usually add up to {usual:.3g}")
+    return Guess(AMOUNTS, f"portfolios usually add up to {usual:,.6g}")
+
+
+def refuse_huge(book: Book, notes: Notes) -> Book:
+    """Refuse portfolios with numbers that no fortune reaches; their sums would overflow."""
+    huge = np.asarray((np.abs(book.values) > LARGEST_HOLDING).any(axis=1))
+    shown = [f"{value:.6g}" for value in np.abs(book.values).max(axis=1)] if huge.any() else ""
+    book.note(
+        huge, "a holding is larger than any fortune", REFUSED, "correct the holding", notes, shown
+    )
+    return book.keep(~huge)
+
+
+def refuse_empty(book: Book, notes: Notes) -> Book:
+    """Refuse portfolios in which nothing is held."""
+    empty = ~np.asarray((book.values != 0).any(axis=1))
+    book.note(empty, "nothing is held", REFUSED, "fill in the holdings or remove the row", notes)
+    return book.keep(~empty)
+
+
+def settle_negatives(book: Book, rule: str, notes: Notes) -> Book:
+    """Treat short positions as asked."""
+    scale = np.abs(book.values).sum(axis=1, keepdims=True)
+    tiny = (book.values < 0) & (book.values >= -FLOAT_ROOM * scale)
+    values = np.where(tiny, 0.0, book.values)
+    book.note(
+        np.asarray(tiny.any(axis=1)),
+        "a holding is negative by the rounding of numbers and is set to zero",
+        CHANGED,
+        "nothing needs to be done",
+        notes,
+    )
+    book = replace(book, values=values)
+    short = np.asarray((values < 0).any(axis=1))
+    if rule == "keep" or not short.any():
+        return book
+    worst = values.argmin(axis=1)
+    shown = [f"{book.assets[j]} {values[p, j]:.6g}" for p, j in enumerate(worst)]
+    if rule == "zero":
+        book.note(
+            short,
+            "a holding is negative and is set to zero",
+            CHANGED,
+            "check the holding",
+            notes,
+            shown,
+        )
+        return refuse_empty(replace(book, values=np.maximum(values, 0.0)), notes)
+    book.note(
+        short,
+        "a holding is negative, and portfolios without short positions are learned",
+        REFUSED,
+        "correct the holding, or choose to set negative ones to zero or keep them",
+        notes,
+        shown,
+    )
+    return book.keep(~short)
+
+
+def settle_unknown(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> Book:
+    """Bring the book to the assets of the history; others are dropped or refused, as asked."""
+    spelled = [asset_spelling(name, assets) for name in book.assets]
+    if rules.sums == "cash":
+        spelled = [
+            one or (CASH_NAME if words.says(name, words.CASH) else None)
+            for one, name in zip(spelled, book.assets, strict=True)
+        ]
+    columns = [*assets, *([CASH_NAME] if CASH_NAME in spelled and CASH_NAME not in assets else [])]
+    position = {name: j for j, name in enumerate(columns)}
+    values = np.zeros((len(book), len(columns)))
+    foreign = np.zeros(len(book))
+    strangers: list[str] = []
+    for j, (name, asset) in enumerate(zip(book.assets, spelled, strict=True)):
+        if asset is None:
+            foreign += np.abs(book.values[:, j])
+            if book.values[:, j].any():
+                strangers.append(name)
+        else:
+            values[:, position[asset]] += book.values[:, j]
+    known = replace(book, assets=tuple(columns), values=values)
+    if not strangers:
+        return known
+    whole = np.abs(book.values).sum(axis=1)
+    share = np.divide(foreign, whole, out=np.zeros_like(whole), where=whole > 0)
+    return _leave_out(known, share, strangers, whole, rules, notes)
+
+
+def _leave_out(
+    book: Book,
+    share: NDArray[np.float64],
+    strangers: list[str],
+    whole: NDArray[np.float64],
+    rules: Rules,
+    notes: Notes,
+) -> Book:
+    named = ", ".join(strangers[:3]) + (
+        f" and {len(strangers) - 3:,} more" if len(strangers) > 3 else ""
+    )
+    shown = [f"{one:.2%}" for one in share]
+    hit = share > 0
+    if rules.unknown == "refuse":
+        book.note(
+            hit,
+            f"the portfolio holds assets without a history: {named}",
+            REFUSED,
+            "add their histories, or choose to drop such assets",
+            notes,
+            shown,
+        )
+        return book.keep(~hit)
+    nothing = hit & ~(book.values != 0).any(axis=1)
+    book.note(
+        nothing,
+        f"all that is held are assets without a history: {named}",
+        REFUSED,
+        "add their histories",
+        notes,
+        shown,
+    )
+    book.note(
+        hit & ~nothing,
+        f"assets without a history are left out: {named}",
+        CHANGED,
+        "add their histories to keep them",
+        notes,
+        shown,
+    )
+    total = float((share * whole).sum() / whole.sum())
+    notes.add(
+        f"assets without a history are {total:.2%} of all holdings: {named}",
+        KEPT,
+        "add their histories to keep them",
+    )
+    kept = np.where(hit, 1 - share, 1.0)[:, None]
+    # What remains is again a whole portfolio; the line above says by how much it was enlarged.
+    return replace(book, values=book.values / np.where(kept > 0, kept, 1.0)).keep(~nothing)
+
+
+def settle_sums(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
+    """Make every portfolio add up to one, as asked."""
+    whole = {FRACTION: 1.0, PERCENT: 100.0}.get(units)
+    sums = book.values.sum(axis=1)
+    if whole is None:
+        bad = ~(sums > 0)
+        book.note(
+            bad,
+            "the amounts do not add up to anything positive",
+            REFUSED,
+            "correct the amounts",
+            notes,
+            [f"{s:.6g}" for s in sums],
+        )
+        good = book.keep(~bad)
+        return replace(good, values=good.values / good.values.sum(axis=1, keepdims=True))
+    book = replace(book, values=book.values / whole)
+    sums = sums / whole
+    off = np.abs(sums - 1)
+    far = off > rules.tolerance
+    shown = [f"the sum is {s:.10g}" for s in sums]
+    refused = ~(sums > 0) | (far if rules.sums == "refuse" else np.zeros(len(book), bool))
+    if rules.sums == "cash":
+        book, refused = _fill_with_cash(book, sums, refused, rules, notes, shown)
+    refused_far = refused & (sums > 0)
+    book.note(
+        refused_far,
+        "the weights do not add up to one",
+        REFUSED,
+        "correct the weights, or choose to rescale them",
+        notes,
+        shown,
+    )
+    book.note(
+        refused & ~refused_far,
+        "the weights do not add up to anything positive",
+        REFUSED,
+        "correct the weights",
+        notes,
+        shown,
+    )
+    moved = ~refused & (np.abs(book.values.sum(axis=1) - 1) > FLOAT_ROOM)
+    book.note(
+        moved & far,
+        "the weights do not add up to one and are rescaled",
+        CHANGED,
+        "check the weights",
+        notes,
+        shown,
+    )
+    book.note(
+        moved & ~far,
+        "the weights are rescaled by their rounding",
+        CHANGED,
+        "nothing needs to be done",
+        notes,
+        shown,
+    )
+    values = book.values.copy()
+    values[moved] /= values[moved].sum(axis=1, keepdims=True)
+    return replace(book, values=values).keep(~refused)
+
+
+def _fill_with_cash(
+    book: Book,
+    sums: NDArray[np.float64],
+    refused: NDArray[np.bool_],
+    rules: Rules,
+    notes: Notes,
+    shown: list[str],
+) -> tuple[Book, NDArray[np.bool_]]:
+    """Put what is missing to one into cash; more than one is refused."""
+    cash = next((name for name in book.assets if words.says(name, words.CASH)), CASH_NAME)
+    if cash not in book.assets:
+        none = np.zeros((len(book), 1))
+        book = replace(book, assets=(*book.assets, cash), values=np.hstack([book.values, none]))
+    missing = 1 - sums
+    filled = ~refused & (missing > rules.tolerance)
+    values = book.values.copy()
+    values[filled, book.assets.index(cash)] += missing[filled]
+    book.note(
+        filled,
+        f"what is missing to one is taken as {cash}",
+        CHANGED,
+        "nothing needs to be done",
+        notes,
+        shown,
+    )
+    return replace(book, values=values), refused | (missing < -rules.tolerance)
+
+
+def settle_duplicates(book: Book, rule: str, notes: Notes) -> Book:
+    """Keep one portfolio per investor and date, as asked."""
+    keys = pd.DataFrame({"id": book.ids})
+    if book.dates is not None:
+        keys["date"] = book.dates
+    if rule == "keep" or not keys.duplicated().any():
+        return book
+    extra = keys.duplicated(keep=rule).to_numpy()  # type: ignore[arg-type]
+    frame = pd.DataFrame(book.values)
+    for name in keys:
+        frame[name] = keys[name]
+    same = frame.duplicated(keep=rule).to_numpy()  # type: ignore[arg-type]
+    other = "first" if rule == "first" else "last"
+    names = [str(one) for one in book.ids]
+    book.note(
+        extra & same,
+        "the investor is there twice with the same holdings; one is enough",
+        REFUSED,
+        "remove the row",
+        notes,
+        names,
+    )
+    book.note(
+        extra & ~same,
+        f"the investor is there twice; the {other} portfolio is taken",
+        REFUSED,
+        "add a date to each portfolio, or remove the wrong one",
+        notes,
+        names,
+    )
+    return book.keep(~extra)

@@ -1,0 +1,253 @@
+"""Portfolios from files: `read_portfolios`.
+
+The steps, in order: cells (loading), which column is what (portfolio_roles), one matrix of
+portfolios by assets (holdings), and what happens to those that do not fit (portfolio_rules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from imop_engine.errors import InvalidInput, UnreadableFile
+from imop_engine.tables import history_layout as layouts
+from imop_engine.tables import portfolio_roles as roles_
+from imop_engine.tables import portfolio_rules as rules_
+from imop_engine.tables import words
+from imop_engine.tables.cells import Table
+from imop_engine.tables.dates import ORDERS
+from imop_engine.tables.holdings import Book, long_book, wide_book
+from imop_engine.tables.loading import DEFAULT_LIMITS, Source, load_table
+from imop_engine.tables.numbers import DECIMALS
+from imop_engine.tables.portfolio_roles import Roles, guess_roles
+from imop_engine.tables.reading_report import KEPT, Guess, Notes, ReadingReport
+from imop_engine.tables.rows import Limits
+
+
+@dataclass(frozen=True, eq=False)
+class Portfolios:
+    """Weights by investor and asset in stream order, and how they were read."""
+
+    weights: pd.DataFrame
+    attributes: pd.DataFrame
+    dates: pd.Series[Any] | None
+    roles: dict[str, str]
+    guessed: dict[str, Guess]
+    report: ReadingReport
+    name: str = ""
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+
+def read_portfolios(
+    source: Source,
+    assets: Sequence[str] | None = None,
+    *,
+    name: str | None = None,
+    roles: dict[str, str] | None = None,
+    sums: str = "rescale",
+    unknown: str = "drop",
+    negative: str = "refuse",
+    duplicates: str = "first",
+    tolerance: float = 0.02,
+    units: str = "auto",
+    layout: str = "auto",
+    sheet: str | int | None = None,
+    decimal: str = "auto",
+    dates: str = "auto",
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Portfolios:
+    """Read portfolios from a path, bytes, an open file or a data frame.
+
+    `assets` are those of the return history, in its order. What is not said is detected and listed
+    in `guessed` and `roles`. `units` is "fraction", "percent" or "amounts"; `roles` says what
+    single columns are, for example {"Kunde": "investor", "Wert": "amount"}.
+
+    The choices, with the default first: `sums` "rescale", "cash" (what is missing to one becomes
+    cash) or "refuse" (beyond `tolerance`); `unknown` "drop" (assets without a history; the rest is
+    enlarged) or "refuse"; `negative` "refuse", "zero" or "keep"; `duplicates` "first", "last" or
+    "keep". In strict mode anything that would be changed or refused is an error.
+
+    >>> text = b"investor,segment,A,B\\nAnn,retail,60%,40%\\nBob,private,25%,75%\\n"
+    >>> people = read_portfolios(text, name="clients.csv")
+    >>> people.weights.loc["Bob"].tolist(), people.attributes.loc["Bob", "segment"]
+    ([0.25, 0.75], 'private')
+    """
+    rules = rules_.Rules(sums, unknown, negative, duplicates, tolerance)
+    layouts.choose(units, rules_.UNITS, "units")
+    layouts.choose(layout, (layouts.WIDE, layouts.LONG), "layout")
+    layouts.choose(decimal, DECIMALS, "decimal")
+    layouts.choose(dates, ORDERS, "dates")
+    known = _check_assets(assets)
+    table = load_table(source, name=name, sheet=sheet, limits=limits)
+    if not len(table):
+        raise UnreadableFile(
+            f"{table.file} has a header but no rows; portfolios need one row each."
+        )
+    notes = Notes(table.file)
+    notes.extend(table.findings)
+    guessed = dict(table.guessed)
+    given = layouts.check_roles(table, roles, roles_.ROLES)
+    book, found = _book(table, known, given, layout, decimal, dates, guessed, notes)
+    _note_attributes(table, book, found, notes)
+    book = _settled(table, book, found, known, units, rules, guessed, notes)
+    report = notes.close(table.rows_read, strict=strict)
+    return _people(table, book, found, guessed, report)
+
+
+def _check_assets(assets: Sequence[str] | None) -> list[str] | None:
+    if assets is None:
+        return None
+    known = [str(asset) for asset in assets]
+    if not known or len(set(known)) < len(known):
+        raise InvalidInput("assets must name at least one asset, and none of them twice.")
+    return known
+
+
+def _book(
+    table: Table,
+    assets: list[str] | None,
+    given: dict[str, str],
+    layout: str,
+    decimal: str,
+    order: str,
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> tuple[Book, Roles]:
+    """Return the holdings as they stand in the file."""
+    separator = layouts.separator_of(table)
+    numbers = layouts.read_all_numbers(table.columns, decimal, separator, guessed, notes)
+    date_name, dates = layouts.find_date_column(table, numbers, given, order, guessed, notes)
+    if assets and date_name in assets and given.get(date_name) is None:
+        date_name, dates = None, None
+    found = guess_roles(table, numbers, date_name, assets, given, layout, guessed)
+    keep = np.ones(len(table), bool)
+    if date_name is not None and dates is not None:
+        guessed["dates"] = dates.guess
+        layouts.note_open_dates(notes, date_name, dates)
+        keep = layouts.note_bad_dates(notes, table, date_name, dates)
+    if found.layout == layouts.LONG:
+        book = long_book(table, found, numbers, dates, keep, notes, assets or ())
+    else:
+        book = wide_book(table, found, numbers, dates, keep, notes)
+    if not len(book):
+        raise UnreadableFile(_nothing_left(table, notes))
+    return book, found
+
+
+def _nothing_left(table: Table, notes: Notes) -> str:
+    grave = [finding for finding in notes.findings if finding.action == "refused"]
+    first = f" First reason: {grave[0].sentence()}" if grave else ""
+    return f"{table.file} has no portfolio that can be used.{first}"
+
+
+def _settled(
+    table: Table,
+    book: Book,
+    found: Roles,
+    assets: list[str] | None,
+    units: str,
+    rules: rules_.Rules,
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> Book:
+    """Apply the analyst's rules one after another."""
+    _note_columns(found, notes)
+    book = rules_.refuse_huge(book, notes)
+    names = " ".join(name for name, role in found.of.items() if role in roles_.VALUES)
+    holding_names = words.common_hint(found.all(roles_.HOLDING))
+    unit = Guess(units, "as asked for")
+    if units == "auto":
+        if found.first(roles_.SHARES) is not None:
+            unit = Guess(rules_.AMOUNTS, "shares times price")
+        elif found.first(roles_.AMOUNT) is not None and words.says(names, words.AMOUNT):
+            unit = Guess(rules_.AMOUNTS, "the column's name says so")
+        else:
+            weighed = found.first(roles_.WEIGHT) is not None
+            percent = "%" in names + holding_names or words.says(names, words.PERCENT)
+            unit = rules_.guess_units(book, weighed, percent)
+    guessed["units"] = unit
+    book = rules_.refuse_empty(book, notes)
+    book = rules_.settle_negatives(book, rules.negative, notes)
+    if assets is not None:
+        book = rules_.settle_unknown(book, assets, rules, notes)
+    book = rules_.settle_sums(book, str(unit.value), rules, notes)
+    book = rules_.settle_duplicates(book, rules.duplicates, notes)
+    if not len(book):
+        raise UnreadableFile(_nothing_left(table, notes))
+    return book
+
+
+def _note_attributes(table: Table, book: Book, found: Roles, notes: Notes) -> None:
+    """Name rows of a long file whose attribute differs from that of the portfolio's first row."""
+    if found.layout != layouts.LONG:
+        return
+    place = np.searchsorted(table.rows, book.rows)
+    first = book.sources[book.owner]
+    for name in found.all(roles_.ATTRIBUTE):
+        codes = table[name].strings.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        other = np.flatnonzero(codes[place] != codes[first])
+        if len(other):
+            notes.add(
+                "the attribute changes within a portfolio; that of its first row is taken",
+                KEPT,
+                "nothing needs to be done unless it is wrong",
+                rows=book.rows[other],
+                columns=name,
+                values=table[name].show(place[other]),
+            )
+
+
+def _note_columns(found: Roles, notes: Notes) -> None:
+    for role, what in (
+        (roles_.TOTAL, "the column is a total and is not used"),
+        (roles_.IGNORE, "the column is not used"),
+    ):
+        names = found.all(role)
+        if names:
+            notes.add(
+                what,
+                KEPT,
+                "give it another role if it is needed",
+                rows=[0] * len(names),
+                columns=names,
+            )
+
+
+def _people(
+    table: Table,
+    book: Book,
+    found: Roles,
+    guessed: dict[str, Guess],
+    report: ReadingReport,
+) -> Portfolios:
+    """Put the portfolios in stream order: by date, and as in the file within a date."""
+    order = np.arange(len(book))
+    guessed["order"] = Guess("as in the file", "there is no date column")
+    if book.dates is not None:
+        order = np.argsort(book.dates, kind="stable")
+        guessed["order"] = Guess("by date", "within a date as in the file")
+    index = pd.Index(book.ids[order].astype(str), name="investor")
+    weights = pd.DataFrame(book.values[order], index=index, columns=list(book.assets))
+    dates = None if book.dates is None else pd.Series(book.dates[order], index=index, name="date")
+    rows = pa.array(book.sources[order])
+    attributes = pd.DataFrame(
+        {name: _attribute(table, name, rows) for name in found.all(roles_.ATTRIBUTE)}, index=index
+    )
+    return Portfolios(weights, attributes, dates, found.of, guessed, report, table.file)
+
+
+def _attribute(table: Table, name: str, rows: pa.Array) -> Any:
+    column = table[name]
+    if column.text is None and column.times is None and column.numbers is not None:
+        return column.numbers[rows.to_numpy()]
+    cells = column.strings.take(rows)
+    return pc.if_else(pc.equal(cells, ""), None, cells).to_pandas().to_numpy()

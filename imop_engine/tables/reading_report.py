@@ -1,0 +1,243 @@
+"""What reading did to a file, line by line: nothing disappears or changes without a line here.
+
+A finding is one reason and all the cells it concerns, held as arrays: a file of a million rows may
+have a million lines, and they must cost little until somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from imop_engine.errors import RefusedRows
+
+KEPT: Final = "kept"
+CHANGED: Final = "changed"
+REFUSED: Final = "refused"
+ACTIONS: Final = (KEPT, CHANGED, REFUSED)
+
+FRAME_COLUMNS: Final = ("file", "row", "column", "value", "what", "action", "remedy")
+
+# Row numbers named one by one in a sentence; the table has them all.
+ROWS_NAMED: Final = 3
+# A cell that is quoted in a sentence is cut here: a person needs to recognise it, not to read it.
+VALUE_LENGTH: Final = 60
+# Findings that strict mode quotes before it only counts.
+STRICT_SENTENCES: Final = 3
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What was detected, and why; every guess can be overridden by an argument."""
+
+    value: Any
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.value} ({self.reason})"
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One reason and the cells it concerns.
+
+    `rows` are the rows of the file as a spreadsheet numbers them (0: the file as a whole);
+    `columns` and `values` have one entry per row, or one for all.
+    """
+
+    file: str
+    what: str
+    action: str
+    remedy: str
+    rows: NDArray[np.int64]
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.action not in ACTIONS:
+            raise ValueError(f"action {self.action!r} is none of {', '.join(ACTIONS)}")
+        for given in (self.columns, self.values):
+            if len(given) not in (1, len(self.rows)):
+                raise ValueError("a finding needs one column and value for all rows, or per row")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def sentence(self) -> str:
+        """Say it once, whatever the number of rows."""
+        place = ", ".join(part for part in (self.file, self._rows(), self._column()) if part)
+        return f"{place}: {self._what()}; {self.remedy}."
+
+    def _rows(self) -> str:
+        rows = np.unique(self.rows[self.rows > 0])
+        if not len(rows):
+            return ""
+        named = [f"{row}" for row in rows[:ROWS_NAMED]]
+        more = len(rows) - len(named)
+        if len(rows) == 1:
+            return f"row {named[0]}"
+        if more:
+            return f"rows {', '.join(named)} and {more:,} more"
+        return f"rows {', '.join(named[:-1])} and {named[-1]}"
+
+    def _column(self) -> str:
+        names = list(dict.fromkeys(name for name in self.columns if name))
+        if not names:
+            return ""
+        if len(names) == 1:
+            return f"column {names[0]}"
+        if len(names) <= ROWS_NAMED:
+            return f"columns {', '.join(names[:-1])} and {names[-1]}"
+        return f"columns {', '.join(names[:ROWS_NAMED])} and {len(names) - ROWS_NAMED:,} more"
+
+    def _what(self) -> str:
+        values = list(dict.fromkeys(value for value in self.values if value))
+        if not values:
+            return self.what
+        example = shorten(values[0])
+        return f"{self.what} ({'for example ' if len(values) > 1 else ''}{example})"
+
+    def frame(self) -> pd.DataFrame:
+        """Return one line per cell."""
+        count = len(self.rows)
+        return pd.DataFrame(
+            {
+                "file": self.file,
+                "row": self.rows,
+                "column": list(self.columns) * (count if len(self.columns) == 1 else 1),
+                "value": list(self.values) * (count if len(self.values) == 1 else 1),
+                "what": self.what,
+                "action": self.action,
+                "remedy": self.remedy,
+            },
+            index=range(count),
+        )
+
+
+def shorten(value: str) -> str:
+    """Quote a cell so that it fits a sentence and stays on its line."""
+    line = " ".join(value.split())
+    return line if len(line) <= VALUE_LENGTH else f"{line[: VALUE_LENGTH - 1]}…"
+
+
+@dataclass(frozen=True, eq=False)
+class ReadingReport:
+    """Rows read, kept, changed and refused, with the reason, the place and the remedy of each."""
+
+    file: str
+    rows_read: int
+    findings: tuple[Finding, ...] = ()
+    _refused: NDArray[np.int64] = field(init=False, repr=False)
+    _changed: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        refused = self._rows_with(REFUSED)
+        changed = np.setdiff1d(self._rows_with(CHANGED), refused)
+        object.__setattr__(self, "_refused", refused)
+        object.__setattr__(self, "_changed", changed)
+
+    def _rows_with(self, action: str) -> NDArray[np.int64]:
+        chosen = [f.rows[f.rows > 0] for f in self.findings if f.action == action]
+        return np.unique(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
+
+    @property
+    def rows_refused(self) -> int:
+        """Rows of which nothing was used."""
+        return len(self._refused)
+
+    @property
+    def rows_changed(self) -> int:
+        """Rows that were used, but not as they stand in the file."""
+        return len(self._changed)
+
+    @property
+    def rows_kept(self) -> int:
+        """Rows that were used, changed ones included."""
+        return self.rows_read - self.rows_refused
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was changed or refused."""
+        return all(finding.action == KEPT for finding in self.findings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line for every cell or row that was noted, changed or refused."""
+        if not self.findings:
+            return pd.DataFrame({name: [] for name in FRAME_COLUMNS})
+        return pd.concat([f.frame() for f in self.findings], ignore_index=True)
+
+    def sentences(self) -> list[str]:
+        """Say every finding in a sentence, identical reasons together, the gravest first."""
+        gravity = (REFUSED, CHANGED, KEPT)
+        ordered = sorted(self.findings, key=lambda finding: gravity.index(finding.action))
+        return [finding.sentence() for finding in ordered]
+
+    def summary(self) -> str:
+        """Say the four counts in one sentence."""
+        return (
+            f"{self.file}: {self.rows_read:,} rows read, {self.rows_kept:,} kept, "
+            f"of these {self.rows_changed:,} changed; {self.rows_refused:,} refused."
+        )
+
+
+class Notes:
+    """Collects findings while one file is read, and closes them into a report."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._findings: list[Finding] = []
+
+    def add(
+        self,
+        what: str,
+        action: str,
+        remedy: str,
+        *,
+        rows: int | Sequence[int] | NDArray[np.integer] = (),
+        columns: str | Iterable[str] = "",
+        values: str | Iterable[Any] = "",
+    ) -> None:
+        """Note one reason for the given rows; no row means the file as a whole."""
+        numbers = np.atleast_1d(np.asarray(rows, dtype=np.int64))
+        if not len(numbers):
+            numbers = np.zeros(1, np.int64)
+        self._findings.append(
+            Finding(
+                file=self.file,
+                what=what,
+                action=action,
+                remedy=remedy,
+                rows=numbers,
+                columns=(columns,) if isinstance(columns, str) else tuple(columns),
+                values=(values,) if isinstance(values, str) else tuple(map(str, values)),
+            )
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was noted so far."""
+        return tuple(self._findings)
+
+    def extend(self, findings: Iterable[Finding]) -> None:
+        """Take over findings of an earlier stage."""
+        self._findings.extend(findings)
+
+    def close(self, rows_read: int, *, strict: bool) -> ReadingReport:
+        """Return the report; in strict mode a changed or refused row is an error instead."""
+        report = ReadingReport(self.file, rows_read, tuple(self._findings))
+        if strict and not report.clean:
+            raise RefusedRows(_strict_sentence(report), report)
+        return report
+
+
+def _strict_sentence(report: ReadingReport) -> str:
+    grave = [one for one in report.findings if one.action != KEPT]
+    quoted = [finding.sentence() for finding in grave[:STRICT_SENTENCES]]
+    rest = len(grave) - len(quoted)
+    more = f" The report has {rest:,} more reasons." if rest else ""
+    return f"{report.file} is refused, as strict reading was asked for. {' '.join(quoted)}{more}"

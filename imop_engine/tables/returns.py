@@ -1,0 +1,190 @@
+"""Return histories from files: `read_returns`.
+
+The steps, in order: cells (loading), which column is what (history_layout, history_columns), one
+matrix of dates by assets (history_matrix), prices or returns and their units (history_kind), what
+is wrong with them (history_quality). Each step says what it decided and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from imop_engine.errors import InvalidInput, UnreadableFile
+from imop_engine.tables import history_kind as kinds
+from imop_engine.tables import history_layout as layouts
+from imop_engine.tables.cells import BoolArray, Table
+from imop_engine.tables.dates import ORDERS
+from imop_engine.tables.history_columns import read_matrix
+from imop_engine.tables.history_matrix import Matrix
+from imop_engine.tables.history_quality import (
+    FEWEST_RETURNS,
+    check_prices,
+    check_returns,
+    simple_returns,
+)
+from imop_engine.tables.loading import DEFAULT_LIMITS, Source, load_table
+from imop_engine.tables.numbers import DECIMALS
+from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
+from imop_engine.tables.rows import Limits
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Returns by date and asset as fractions per period, and how they were read."""
+
+    returns: pd.DataFrame
+    prices: pd.DataFrame | None
+    periods_per_year: int
+    guessed: dict[str, Guess]
+    report: ReadingReport
+    name: str = ""
+
+
+def read_returns(
+    source: Source,
+    *,
+    name: str | None = None,
+    kind: str = "auto",
+    units: str = "auto",
+    layout: str = "auto",
+    sheet: str | int | None = None,
+    strict: bool = False,
+    roles: dict[str, str] | None = None,
+    periods_per_year: int | None = None,
+    decimal: str = "auto",
+    dates: str = "auto",
+    jumps: str = "keep",
+    limits: Limits = DEFAULT_LIMITS,
+) -> History:
+    """Read a return history from a path, bytes, an open file or a data frame.
+
+    What is not said is detected and listed in `guessed` with the reason. `kind` is "prices" or
+    "returns", `units` "fraction" or "percent", `layout` "wide", "long" or "transposed" (assets in
+    rows), `decimal` "point" or "comma", `dates` "day first" or "month first". `roles` says what
+    single columns are: {"Datum": "date", "Fund": "asset", "NAV": "value", "Volume": "ignore"}.
+    `jumps="missing"` leaves out returns that look like unadjusted splits; they are kept otherwise.
+    In strict mode anything that would be changed or refused is an error.
+
+    >>> import io
+    >>> text = b"date,A,B\\n2020-01-31,1%,-2%\\n2020-02-29,2%,1%\\n2020-03-31,0%,n/a\\n"
+    >>> history = read_returns(text, name="returns.csv")
+    >>> history.periods_per_year, history.returns["A"].tolist()
+    (12, [0.01, 0.02, 0.0])
+    """
+    layouts.choose(kind, kinds.KINDS, "kind")
+    layouts.choose(units, kinds.UNITS, "units")
+    layouts.choose(layout, layouts.LAYOUTS, "layout")
+    layouts.choose(decimal, DECIMALS, "decimal")
+    layouts.choose(dates, ORDERS, "dates")
+    if jumps not in ("keep", "missing"):
+        raise InvalidInput(f"jumps is {jumps!r}; choose keep or missing.")
+    table = load_table(source, name=name, sheet=sheet, limits=limits)
+    notes = Notes(table.file)
+    notes.extend(table.findings)
+    guessed = dict(table.guessed)
+    given = layouts.check_roles(table, roles, layouts.ROLES)
+    matrix, signed, hint = read_matrix(table, given, layout, decimal, dates, guessed, notes)
+    return _history(
+        matrix, table, hint, signed, (kind, units, periods_per_year, jumps), guessed, notes, strict
+    )
+
+
+def _history(
+    matrix: Matrix,
+    table: Table,
+    hint: str,
+    signed: bool,
+    asked: tuple[str, str, int | None, str],
+    guessed: dict[str, Guess],
+    notes: Notes,
+    strict: bool,
+) -> History:
+    kind, units, periods_asked, jumps = asked
+    periods = kinds.guess_periods(matrix.dates)
+    if periods_asked is not None:
+        if periods_asked < 1:
+            raise InvalidInput(f"periods_per_year is {periods_asked}; give 12 for months.")
+        periods = Guess(int(periods_asked), "as asked for")
+    guessed["periods per year"] = periods
+    found = (
+        Guess(kind, "as asked for")
+        if kind != "auto"
+        else kinds.guess_kind(matrix.values, hint, signed)
+    )
+    guessed["kind"] = found
+    prices = None
+    if found.value == kinds.PRICES:
+        matrix = check_prices(matrix, notes)
+        prices = matrix
+        matrix = simple_returns(matrix)
+    else:
+        matrix = _as_fractions(matrix, units, int(periods.value), hint, signed, guessed, notes)
+    matrix = check_returns(matrix, prices is not None, jumps, notes)
+    enough = np.isfinite(matrix.values).sum(axis=0) >= FEWEST_RETURNS
+    if not enough.any():
+        raise UnreadableFile(
+            f"{table.file}: no asset has {FEWEST_RETURNS} returns; "
+            "a history needs at least three dates with prices, or two with returns."
+        )
+    _note_dropped(matrix, enough, notes)
+    report = notes.close(table.rows_read, strict=strict)
+    return History(
+        returns=_frame(matrix.only(enough)),
+        prices=None if prices is None else _frame(prices.only(enough)),
+        periods_per_year=int(periods.value),
+        guessed=guessed,
+        report=report,
+        name=table.file,
+    )
+
+
+def _as_fractions(
+    matrix: Matrix,
+    units: str,
+    periods: int,
+    hint: str,
+    signed: bool,
+    guessed: dict[str, Guess],
+    notes: Notes,
+) -> Matrix:
+    found, doubtful = (
+        (Guess(units, "as asked for"), False)
+        if units != "auto"
+        else kinds.guess_units(matrix.values, periods, hint, signed)
+    )
+    guessed["units"] = found
+    if doubtful:
+        notes.add(
+            f"it is not certain that returns are given as {found.value} ({found.reason})",
+            KEPT,
+            "say whether they are fractions or percentages",
+        )
+    if found.value == kinds.FRACTION:
+        return matrix
+    return replace(matrix, values=matrix.values / 100)
+
+
+def _note_dropped(matrix: Matrix, enough: BoolArray, notes: Notes) -> None:
+    if enough.all():
+        return
+    dropped = [name for name, ok in zip(matrix.assets, enough, strict=True) if not ok]
+    notes.add(
+        f"the asset has fewer than {FEWEST_RETURNS} returns and is left out",
+        CHANGED,
+        "give it a longer history",
+        rows=[0] * len(dropped),
+        columns=dropped,
+    )
+
+
+def _frame(matrix: Matrix) -> pd.DataFrame:
+    index: Any = (
+        pd.RangeIndex(len(matrix.values), name="period")
+        if matrix.dates is None
+        else pd.DatetimeIndex(matrix.dates, name="date")
+    )
+    return pd.DataFrame(matrix.values, index=index, columns=list(matrix.assets))

@@ -1,0 +1,300 @@
+"""Files as they should not be. What a person then sees is in bad_files.txt, case by case."""
+
+import io
+import zipfile
+from typing import Any
+
+import pandas as pd
+
+from imop_engine.tables import Limits
+
+# The file's bytes, and the options it is read with.
+BadFile = tuple[bytes, dict[str, Any]]
+
+
+def workbook(rows: list[list[Any]]) -> bytes:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.title = "Data"
+    for row in rows:
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def two_sheets() -> bytes:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.title = "Notes"
+    sheet = book.create_sheet("Clients")
+    for row in (["investor", "A", "B"], ["Ann", 0.5, 0.5]):
+        sheet.append(row)
+    book.create_sheet("Archive").append(["old"])
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.to_parquet(file)
+    return file.getvalue()
+
+
+def archive(parts: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, content in parts.items():
+            package.writestr(name, content)
+    return file.getvalue()
+
+
+def months(count: int, cell: Any, header: bytes = b"date,A", first_year: int = 2018) -> bytes:
+    """Return a history of months with one column, cell by cell."""
+    lines = [header]
+    for i in range(count):
+        day = f"{first_year + i // 12}-{i % 12 + 1:02d}-28"
+        lines.append(f"{day},{cell(i)}".encode())
+    return b"\n".join(lines) + b"\n"
+
+
+CLEAN = months(26, lambda i: f"0.0{i % 7 + 1},-0.0{i % 5}", b"date,A,B", 2020)
+
+
+def changed(old: bytes, new: bytes) -> bytes:
+    """Return the clean history with one thing changed."""
+    assert CLEAN.count(old), "the clean history does not have what is to be changed"
+    return CLEAN.replace(old, new, 1)
+
+
+def added(name: bytes, cell: bytes) -> bytes:
+    """Return the clean history with one more column, the same in every row."""
+    first, *rest = CLEAN.strip().split(b"\n")
+    return b"\n".join([first + b"," + name, *(line + b"," + cell for line in rest)]) + b"\n"
+
+
+LINES = CLEAN.strip().split(b"\n")
+PEOPLE = b"investor,A,B\nAnn,0.5,0.5\n"
+
+RETURNS: dict[str, BadFile] = {
+    "empty file": (b"", {}),
+    "only blanks": (b" \n\n  \n", {}),
+    "header only": (b"date,A,B\n", {}),
+    "old excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", {"name": "kurse.xls"}),
+    "pdf": (b"%PDF-1.7 ...", {"name": "report.pdf"}),
+    "gzip": (b"\x1f\x8b\x08\x00", {"name": "returns.csv.gz"}),
+    "web page": (
+        b"<!DOCTYPE html><html><body>Please log in</body></html>",
+        {"name": "download.csv"},
+    ),
+    "json": (b'{"A": [1, 2]}', {"name": "returns.json"}),
+    "zip without workbook": (archive({"a.csv": b"x"}), {"name": "data.zip"}),
+    "damaged zip": (b"PK\x03\x04garbage", {"name": "returns.xlsx"}),
+    "damaged workbook": (archive({"xl/workbook.xml": b"<broken"}), {"name": "returns.xlsx"}),
+    "zip bomb": (
+        archive({"xl/workbook.xml": b"<x/>", "xl/worksheets/sheet1.xml": bytes(30000000)}),
+        {"name": "returns.xlsx", "limits": Limits(megabytes=5)},
+    ),
+    "xml document type": (
+        archive({"xl/workbook.xml": b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x "y">]><a/>'}),
+        {"name": "returns.xlsx"},
+    ),
+    "damaged parquet": (b"PAR1garbagePAR1", {"name": "returns.parquet"}),
+    "binary": (b"abc\x00\x01\x02def,1,2\n", {}),
+    "control character": (b"date,A\n2020-01-31,0.1\n2020-02-29,\x070.2\n", {}),
+    "broken utf-16": (b"\xff\xfed\x00a\x00t\x00e\x00\x00\xd8,", {}),
+    "quote never closed": (b'date,A\n2020-01-31,"0.1\n2020-02-29,0.2\n', {}),
+    "no such sheet": (
+        workbook([["date", "A"], ["2020-01-31", 0.1]]),
+        {"name": "r.xlsx", "sheet": "Prices"},
+    ),
+    "no such sheet number": (
+        workbook([["date", "A"], ["2020-01-31", 0.1]]),
+        {"name": "r.xlsx", "sheet": 3},
+    ),
+    "sheet of csv": (CLEAN, {"sheet": "Prices"}),
+    "empty workbook": (workbook([]), {"name": "r.xlsx"}),
+    "too large": (CLEAN * 4000, {"limits": Limits(megabytes=1)}),
+    "too many columns": (
+        b"date," + b",".join(b"A%d" % i for i in range(40)) + b"\n2020-01-31" + b",1" * 40 + b"\n",
+        {"limits": Limits(columns=20)},
+    ),
+    "two columns one name": (b"date,A,A\n2020-01-31,1,2\n", {}),
+    "decimal comma unquoted": (
+        b"date,A,B\n2020-01-31,0,5,0,3\n2020-02-29,0,1,0,2\n2020-03-31,0,1,0,2\n",
+        {},
+    ),
+    "nested parquet": (
+        parquet(pd.DataFrame({"date": ["2020-01-31"], "A": [[1, 2]]})),
+        {"name": "r.parquet"},
+    ),
+    "no numbers": (b"date,A\n2020-01-31,x\n2020-02-29,y\n", {}),
+    "one row": (b"date,A\n2020-01-31,0.1\n", {}),
+    "long without dates": (b"ticker,price\nA,1\nA,2\nB,1\nB,2\n", {}),
+    "dates unreadable": (b"date,A\nsoon,0.1\nlater,-0.2\n", {"roles": {"date": "date"}}),
+    "no such column": (CLEAN, {"roles": {"Datum": "date"}}),
+    "no such role": (CLEAN, {"roles": {"date": "when"}}),
+    "no such kind": (CLEAN, {"kind": "yields"}),
+    "no such units": (CLEAN, {"units": "bp"}),
+    "transposed without dates": (CLEAN, {"layout": "transposed"}),
+    "long without assets": (CLEAN, {"layout": "long"}),
+    "bad cell": (changed(b"0.03", b"abc"), {}),
+    "excel error": (changed(b"0.03", b"#DIV/0!"), {}),
+    "missing word": (changed(b"0.03", b"n/a"), {}),
+    "infinite": (changed(b"0.03", b"inf"), {}),
+    "bad date": (changed(b"2020-03-28", b"2020-02-30"), {}),
+    "no date": (changed(b"2020-03-28", b""), {}),
+    "total row": (CLEAN + b"Average,0.01,0.01\n", {}),
+    "duplicate date same": (CLEAN + b"2020-01-28,0.01,-0.00\n", {}),
+    "duplicate date other": (CLEAN + b"2020-01-28,0.09,-0.00\n", {}),
+    "unsorted": (b"date,A,B\n2020-03-31,0.01,0.02\n" + CLEAN[9:], {}),
+    "newest first": (b"\n".join([LINES[0], *LINES[:0:-1]]), {}),
+    "zero price": (months(30, lambda i: 0 if i == 7 else 100 + i % 3), {}),
+    "negative price": (months(30, lambda i: -101 if i == 7 else 100 + i % 3), {}),
+    "split": (months(30, lambda i: (100 + i % 3) // (2 if i > 14 else 1)), {}),
+    "split removed": (
+        months(30, lambda i: (100 + i % 3) // (2 if i > 14 else 1)),
+        {"jumps": "missing"},
+    ),
+    "loss of more than everything": (changed(b"0.03", b"-1.5"), {"units": "fraction"}),
+    "tenfold": (changed(b"0.03", b"30"), {"units": "fraction"}),
+    "gap": (changed(b"0.03", b""), {}),
+    "short history": (
+        b"date,A,B\n2020-01-31,0.01,-0.02\n2020-02-29,0.02,0.01\n2020-03-31,-0.02,0.03\n",
+        {},
+    ),
+    "asset with one return": (
+        months(26, lambda i: f"0.0{i % 5},{('-0.01' if i == 3 else '')}", b"date,A,B"),
+        {"kind": "returns"},
+    ),
+    "constant asset": (added(b"C", b"0.001"), {}),
+    "missing dates": (b"\n".join([*LINES[:9], *LINES[12:]]), {}),
+    "empty row": (changed(b"\n2020-05", b"\n\n2020-05"), {}),
+    "row too long": (changed(b"0.03", b"0.03,7,8"), {}),
+    "row too short": (CLEAN + b"2023-01-31,0.02\n", {}),
+    "text column": (added(b"note", b"fine"), {}),
+    "no header": (CLEAN[9:], {}),
+    "title above": (b"Monthly returns\n\n" + CLEAN, {}),
+    "day or month": (
+        b"date,A\n01/02/2020,0.01\n02/02/2020,-0.01\n03/02/2020,0.02\n04/02/2020,-0.02\n",
+        {},
+    ),
+    "percent sign missing": (
+        b"date,A\n2020-01-31,1%\n2020-02-29,-2%\n2020-03-31,3%\n2020-04-30,1\n",
+        {},
+    ),
+    "doubtful units": (months(26, lambda i: (-1) ** i * 0.3), {}),
+    "open decimal mark": (b"date;A\n2020-01-31;1,234\n2020-02-29;1,301\n2020-03-31;1,298\n", {}),
+    "strict history": (changed(b"0.03", b"abc"), {"strict": True}),
+    "mixed decimal marks": (
+        b"date;A\n2020-01-31;0,01\n2020-02-29;-0,02\n2020-03-31;0.03\n2020-04-30;0,01\n",
+        {},
+    ),
+    "two rows of one asset and date": (
+        b"date,ticker,close\n2020-01-31,A,10\n2020-02-29,A,11\n2020-02-29,A,12\n2020-03-31,A,13\n2020-03-31,A,13\n",
+        {},
+    ),
+    "nameless asset in a history": (
+        b"date,ticker,close\n2020-01-31,A,10\n2020-02-29,A,11\n2020-03-31,A,12\n2020-03-31,,13\n",
+        {},
+    ),
+    "quotes of one stock": (
+        b"Date,Open,Close,Volume\n2020-01-31,9,10,5\n2020-02-29,10,11,6\n2020-03-31,11,12,7\n",
+        {"name": "AAPL.csv"},
+    ),
+    "not a table at all": (b"Dear all, please find the data attached.\nBest regards\n", {}),
+    "absurd return": (changed(b"0.03", b"1e300"), {"units": "fraction"}),
+    "price that overflows": (
+        months(30, lambda i: "1e-300" if i == 7 else "1e300" if i == 8 else 100 + i % 3),
+        {"kind": "prices"},
+    ),
+}
+
+PORTFOLIOS: dict[str, BadFile] = {
+    "header only portfolios": (b"investor,A,B\n", {}),
+    "picture": (b"\x89PNG\r\n\x1a\n", {"name": "scan.png"}),
+    "text after quote": (b'investor,A\n"Ann"x,1\n', {}),
+    "uncalculated formula": (
+        workbook([["investor", "A", "B"], ["Ann", 0.5, "=1-B2"]]),
+        {"name": "p.xlsx"},
+    ),
+    "too many rows": (b"investor,A,B\n" + b"x,1,0\n" * 50, {"limits": Limits(rows=20)}),
+    "no holdings": (b"investor,region\nAnn,EU\nBob,US\n", {}),
+    "no value in long": (b"investor,asset\nAnn,A\nAnn,B\n", {"layout": "long"}),
+    "shares without price": (b"investor,asset,shares\nAnn,A,3\nAnn,B,4\n", {}),
+    "bad sums choice": (b"investor,A,B\nAnn,1,0\n", {"sums": "ignore"}),
+    "bad unknown choice": (b"investor,A,B\nAnn,1,0\n", {"unknown": "keep"}),
+    "assets twice": (b"investor,A,B\nAnn,1,0\n", {"assets": ["A", "A"]}),
+    "asset in two columns": (b"investor,A,weight A\nAnn,0.5,0.5\n", {"assets": ["A"]}),
+    "holding is text": (PEOPLE + b"Bob,abc,0.5\nCyd,0.1,0.9\nDan,0,1\n", {}),
+    "holding missing": (PEOPLE + b"Bob,n/a,0.5\nCyd,0.1,0.9\nDan,0,1\n", {}),
+    "negative": (PEOPLE + b"Bob,-0.5,1.5\n", {}),
+    "negative to zero": (PEOPLE + b"Bob,-0.5,1.5\n", {"negative": "zero"}),
+    "sum off": (PEOPLE + b"Bob,0.5,0.4\nCyd,0.1,0.9\n", {}),
+    "sum off refused": (PEOPLE + b"Bob,0.5,0.4\nCyd,0.1,0.9\n", {"sums": "refuse"}),
+    "sum off cash": (PEOPLE + b"Bob,0.5,0.4\nCyd,0.1,0.9\n", {"sums": "cash"}),
+    "sum above one cash": (PEOPLE + b"Bob,0.8,0.4\nCyd,0.1,0.9\n", {"sums": "cash"}),
+    "rounding": (b"investor,A,B,C\nAnn,0.333,0.333,0.333\nBob,0.5,0.5,0\n", {}),
+    "sum zero": (PEOPLE + b"Bob,0,0\n", {}),
+    "unknown dropped": (
+        b"investor,A,B,X\nAnn,0.5,0.3,0.2\nBob,0,0,1\nCyd,0.5,0.5,0\n",
+        {"assets": ["A", "B"]},
+    ),
+    "unknown refused": (
+        b"investor,A,B,X\nAnn,0.5,0.3,0.2\nCyd,0.5,0.5,0\n",
+        {"assets": ["A", "B"], "unknown": "refuse"},
+    ),
+    "duplicate investor": (PEOPLE + b"Ann,0.4,0.6\nBob,1,0\nBob,1,0\n", {}),
+    "nameless investor": (PEOPLE + b",0.4,0.6\n", {}),
+    "empty portfolio": (b"investor,region,A,B\nAnn,EU,0.5,0.5\nBob,US,,\n", {}),
+    "total row": (b"investor,A,B\nAnn,50,50\nBob,40,60\nTotal,90,110\n", {}),
+    "total column": (b"investor,A,B,total\nAnn,50,50,100\nBob,40,60,100\n", {}),
+    "bad date": (
+        b"investor,date,A,B\nAnn,2020-01-31,0.5,0.5\nBob,someday,0.4,0.6\nCyd,2020-01-30,1,0\n",
+        {},
+    ),
+    "long bad weight": (
+        b"investor,asset,weight\nAnn,A,0.5\nAnn,B,x\nBob,A,0.5\nBob,B,0.5\nCyd,A,1\n",
+        {},
+    ),
+    "long repeated row": (b"investor,asset,weight\nAnn,A,0.5\nAnn,B,0.5\nAnn,B,0.5\nBob,A,1\n", {}),
+    "long added rows": (
+        b"investor,asset,amount,account\nAnn,A,50,1\nAnn,A,30,2\nAnn,B,20,1\nBob,A,1,1\n",
+        {},
+    ),
+    "long nameless asset": (
+        b"investor,asset,weight\nAnn,A,0.5\nAnn,,0.5\nBob,A,1\nBob,B,0\n",
+        {"assets": ["A", "B"]},
+    ),
+    "long total row": (
+        b"investor,asset,weight\nAnn,A,50\nAnn,B,50\nAnn,Total,100\nBob,A,100\n",
+        {},
+    ),
+    "percent sign odd": (b"investor,A,B\nAnn,50%,50%\nBob,0.4,60%\nCyd,10%,90%\n", {}),
+    "nothing left": (b"investor,A,B\nAnn,-1,2\nBob,-2,3\n", {}),
+    "strict portfolios": (PEOPLE + b"Bob,0.5,0.4\nCyd,0.1,0.9\n", {"strict": True}),
+    "amounts negative sum": (
+        b"investor,A,B\nAnn,500,500\nBob,-900,100\nCyd,10,9000\n",
+        {"negative": "keep"},
+    ),
+    "quote inside row": (
+        b'investor,A,B\n"Ann ""the boss""","0,25","0,75"\nBob,"0,5","0,5"\nCyd,"0,25","0,75"\n',
+        {},
+    ),
+    "roles wrong for portfolios": (PEOPLE, {"roles": {"A": "asset class"}}),
+    "tolerance wrong": (PEOPLE, {"tolerance": 3}),
+    "all dates bad": (b"investor,date,A,B\nAnn,soon,0.5,0.5\nBob,later,1,0\n", {}),
+    "price is missing in long": (
+        b"investor,asset,shares,price\nAnn,A,3,10\nAnn,B,4,\nBob,A,1,10\n",
+        {},
+    ),
+    "several sheets": (two_sheets(), {"name": "clients.xlsx"}),
+    "holding beyond any fortune": (
+        b"investor,A,B\nAnn,500,500\nBob,1e308,1e308\nCyd,10,9000\n",
+        {},
+    ),
+    "one column": (b"0.5\n0.6\n", {}),
+}

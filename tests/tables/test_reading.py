@@ -1,0 +1,400 @@
+"""Histories and portfolios in every layout and format come out as they went in."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imop_engine.bundled import market, sample_portfolios
+from imop_engine.errors import InvalidInput, UnreadableFile
+from imop_engine.tables import Limits, read_portfolios, read_returns
+
+US30 = Path(__file__).resolve().parents[3] / "shared" / "data" / "us30_monthly_returns.csv"
+
+
+def as_csv(frame, **options):
+    return frame.to_csv(index=False, **options).encode(options.get("encoding", "utf-8"))
+
+
+def as_excel(frame):
+    file = io.BytesIO()
+    frame.to_excel(file, index=False)
+    return file.getvalue()
+
+
+def as_parquet(frame):
+    file = io.BytesIO()
+    frame.to_parquet(file, index=False)
+    return file.getvalue()
+
+
+FORMATS = {
+    "csv": as_csv,
+    "semicolon": lambda frame: as_csv(frame, sep=";"),
+    "german": lambda frame: as_csv(frame, sep=";", decimal=",", date_format="%d.%m.%Y"),
+    "tab, utf-16": lambda frame: frame.to_csv(index=False, sep="\t").encode("utf-16"),
+    "bar, byte-order mark": lambda frame: frame.to_csv(index=False, sep="|").encode("utf-8-sig"),
+    "windows lines": lambda frame: as_csv(frame, lineterminator="\r\n"),
+    "excel": as_excel,
+    "parquet": as_parquet,
+    "frame": lambda frame: frame,
+}
+
+
+@pytest.fixture(scope="module")
+def history():
+    frame = market("us20").history.copy()
+    frame.iloc[5:9, 3] = np.nan
+    return frame
+
+
+def shapes(frame, value):
+    """Return the same history wide, long and transposed."""
+    wide = frame.reset_index()
+    long = wide.melt(id_vars="date", var_name="ticker", value_name=value)
+    turned = frame.T.rename_axis("ticker").reset_index()
+    turned.columns = [
+        one if isinstance(one, str) else one.strftime("%Y-%m-%d") for one in turned.columns
+    ]
+    return {"wide": wide, "long": long, "transposed": turned}
+
+
+@pytest.mark.parametrize("shape", ["wide", "long", "transposed"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_returns_survive_every_format_to_the_last_digit(history, shape, form):
+    source = FORMATS[form](shapes(history, "return")[shape])
+    read = read_returns(source, name="history")
+    pd.testing.assert_frame_equal(
+        read.returns, history, check_freq=False, check_index_type=False, check_column_type=False,
+        rtol=0, atol=0,
+    )  # fmt: skip
+    assert read.periods_per_year == 12
+    assert read.guessed["layout"].value == shape
+    assert read.guessed["kind"].value == "returns"
+    assert read.guessed["units"].value == "fraction"
+    assert read.prices is None
+    (gap,) = [line for line in read.report.sentences() if "returns are missing" in line]
+    assert "4 periods, 1990-07-31 to 1990-10-31" in gap
+
+
+@pytest.mark.parametrize("shape", ["wide", "long"])
+@pytest.mark.parametrize("form", ["csv", "german", "excel", "parquet", "frame"])
+def test_prices_are_told_from_returns(history, shape, form):
+    # Excel keeps 15 digits of a number.
+    prices = (100 * (1 + history.fillna(0)).cumprod()).round(6)
+    source = FORMATS[form](shapes(prices, "close")[shape])
+    read = read_returns(source, name="prices")
+    assert read.guessed["kind"].value == "prices"
+    pd.testing.assert_frame_equal(read.prices, prices, check_freq=False, rtol=0, atol=0,
+                                  check_index_type=False, check_column_type=False)  # fmt: skip
+    expected = prices.to_numpy()[1:] / prices.to_numpy()[:-1] - 1
+    np.testing.assert_array_equal(read.returns.to_numpy(), expected)
+
+
+def test_percentages_are_told_from_fractions(history):
+    percent = read_returns((100 * history).reset_index(), name="percent")
+    assert percent.guessed["units"].value == "percent"
+    np.testing.assert_allclose(percent.returns, history, rtol=1e-15)
+    signed = history.map(lambda value: "" if np.isnan(value) else f"{100 * value:.6f}%")
+    read = read_returns(as_csv(signed.reset_index()), name="signed")
+    np.testing.assert_allclose(read.returns, history, atol=1e-8)
+    asked = read_returns(history.reset_index(), name="asked", units="percent")
+    np.testing.assert_allclose(asked.returns, history / 100, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("rule", "periods"),
+    [("B", 252), ("D", 365), ("W", 52), ("ME", 12), ("QE", 4), ("YE", 1)],
+)
+def test_how_often_is_told_from_the_dates(rule, periods):
+    index = pd.date_range("2001-01-01", periods=60, freq=rule, name="date")
+    values = np.random.default_rng(3).normal(0, 0.3 / np.sqrt(periods), (60, 2))
+    frame = pd.DataFrame(values, index=index, columns=["A", "B"])
+    read = read_returns(frame, name="x")
+    assert read.periods_per_year == periods
+    np.testing.assert_array_equal(read.returns, values)
+
+
+def test_guesses_give_way_to_what_is_said(history):
+    wide = history.reset_index()
+    read = read_returns(wide, name="x", kind="prices", periods_per_year=4)
+    assert read.guessed["kind"].reason == "as asked for"
+    assert read.periods_per_year == 4
+    named = wide.rename(columns={"date": "when"})
+    chosen = read_returns(
+        named, name="x", roles={"when": "date", **dict.fromkeys(history.columns[1:], "ignore")}
+    )
+    assert list(chosen.returns) == [history.columns[0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows"),
+    [
+        (b"date,600000,600004\n2020-01-31,0.1,-0.1\n2020-02-29,0.2,-0.3\n",
+         ["600000", "600004"], 2),
+        (b"2020-01-31,0.1\n2020-02-29,-0.2\n", ["column 2"], 2),
+        (b"31.01.2020;0.1\n28.02.2020;-0.2\n", ["column 2"], 2),
+        (b"2020-01-31,n/a,0.1\n2020-02-29,-0.2,0.2\n2020-03-31,-0.1,0.2\n",
+         ["column 2", "column 3"], 3),
+        (b",A,B\n2020-01-31,0.1,-0.1\n2020-02-29,0.2,-0.3\n", ["A", "B"], 2),
+        (b"Fund prices\n\ndate,A\n2020-01-31,0.1\n2020-02-29,-0.2\n", ["A"], 2),
+        (b"sep=;\ndate;A\n2020-01-31;0.1\n2020-02-29;-0.2\n", ["A"], 2),
+    ],
+)  # fmt: skip
+def test_the_header_is_found(text, names, rows):
+    read = read_returns(text, name="x.csv")
+    assert list(read.returns) == names
+    assert len(read.returns) == read.report.rows_read == rows
+
+
+def test_without_dates_rows_keep_their_order(history):
+    read = read_returns(history.reset_index(drop=True), name="x")
+    np.testing.assert_array_equal(read.returns, history)
+    assert "months are assumed" in read.guessed["periods per year"].reason
+
+
+@pytest.mark.skipif(not US30.exists(), reason="the shared us30 history is not on this machine")
+def test_thirty_blue_chips_with_gaps():
+    read = read_returns(US30)
+    assert read.returns.shape == (180, 30)
+    assert read.returns.isna().sum().loc[["GS", "V"]].tolist() == [5, 111]
+    gaps = read.report.to_frame().query("what == 'returns are missing'")
+    assert gaps["value"].tolist() == [
+        "5 periods, 1999-01-29 to 1999-05-28",
+        "111 periods, 1999-01-29 to 2008-03-31",
+    ]
+    pd.testing.assert_frame_equal(
+        read.returns, pd.read_csv(US30, index_col=0, parse_dates=True), check_index_type=False
+    )
+
+
+# Portfolios
+
+
+@pytest.fixture(scope="module")
+def people():
+    wide = sample_portfolios().head(60).copy()
+    wide.insert(1, "segment", np.where(np.arange(60) % 3, "retail", "private"))
+    wide.insert(2, "as of", pd.date_range("2021-01-01", periods=60)[::-1])
+    return wide
+
+
+def assert_same_people(read, wide):
+    expected = wide.iloc[::-1]
+    assets = [name for name in wide if name.startswith("Security")]
+    assert list(read.weights) == assets
+    assert read.weights.index.tolist() == expected["investor"].astype(str).tolist()
+    np.testing.assert_array_equal(read.weights.to_numpy(), expected[assets].to_numpy())
+    assert read.attributes["segment"].tolist() == expected["segment"].tolist()
+    assert read.dates.is_monotonic_increasing
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_wide_portfolios_survive_every_format(people, form):
+    read = read_portfolios(FORMATS[form](people), name="people")
+    assert_same_people(read, people)
+    assert read.roles["as of"] == "date"
+    assert read.roles["segment"] == "attribute"
+    assert read.report.clean
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_long_portfolios_survive_every_format(people, form):
+    assets = [name for name in people if name.startswith("Security")]
+    long = people.melt(
+        id_vars=["investor", "segment", "as of"], var_name="asset", value_name="weight"
+    )
+    long = long[long["weight"] > 0].sample(frac=1, random_state=1)
+    read = read_portfolios(FORMATS[form](long), assets, name="people")
+    assert_same_people(read, people)
+    assert read.guessed["layout"].value == "long"
+
+
+def test_percent_amounts_and_shares_give_the_same_weights(people):
+    assets = [name for name in people if name.startswith("Security")]
+    weights = people[assets].to_numpy()
+    wealth = np.random.default_rng(1).uniform(1e3, 1e6, (60, 1))
+    for factor, units in ((100.0, "percent"), (wealth, "amounts")):
+        other = people.copy()
+        other[assets] = weights * factor
+        read = read_portfolios(other, name="people")
+        assert read.guessed["units"].value == units
+        np.testing.assert_allclose(read.weights.to_numpy()[::-1], weights, atol=1e-12)
+    long = people.melt(id_vars=["investor"], value_vars=assets, var_name="isin", value_name="w")
+    price = {name: 3.0 + 7 * i for i, name in enumerate(assets)}
+    long["price"] = long["isin"].map(price)
+    long["quantity"] = long["w"] * 1e5 / long["price"]
+    read = read_portfolios(long.drop(columns="w"), name="people")
+    assert {read.roles["quantity"], read.roles["price"]} == {"shares", "price"}
+    np.testing.assert_allclose(read.weights.to_numpy(), weights, atol=1e-12)
+
+
+def test_snapshots_of_one_investor_stay_apart():
+    text = b"client,date,A,B\nAnn,2020-02-29,0.4,0.6\nBob,2020-01-31,1,0\nAnn,2020-01-31,0.5,0.5\n"
+    read = read_portfolios(text, name="x.csv")
+    assert read.weights.index.tolist() == ["Bob", "Ann", "Ann"]
+    assert read.weights["A"].tolist() == [1, 0.5, 0.4]
+    assert read.dates.dt.strftime("%Y-%m").tolist() == ["2020-01", "2020-01", "2020-02"]
+
+
+def test_roles_are_guessed_shown_and_corrected():
+    text = (
+        b"Kunde,Berater,Alter,Fonds A,Fonds B,Punkte\n"
+        b"K1,Meier,44,60,40,7\nK2,Roth,51,30,70,9\nK3,Meier,38,10,90,3\n"
+    )
+    read = read_portfolios(text, name="kunden.csv")
+    assert read.roles == {
+        "Kunde": "investor", "Berater": "attribute", "Alter": "holding", "Fonds A": "holding",
+        "Fonds B": "holding", "Punkte": "holding",
+    }  # fmt: skip
+    corrected = read_portfolios(
+        text, name="kunden.csv", roles={"Alter": "attribute", "Punkte": "attribute"}
+    )
+    assert corrected.weights.loc["K1"].tolist() == [0.6, 0.4]
+    assert corrected.guessed["units"].value == "percent"
+    assert corrected.attributes["Alter"].tolist() == ["44", "51", "38"]
+
+
+@pytest.mark.parametrize("form", ["csv", "excel", "parquet", "frame"])
+def test_long_account_numbers_stay_apart(form):
+    """Two numbers that are one and the same as floats."""
+    numbers = [900719925474099267, 900719925474099268, 7]
+    frame = pd.DataFrame({"account": numbers, "A": [0.5, 0.4, 1.0], "B": [0.5, 0.6, 0.0]})
+    if form == "excel":
+        frame["account"] = frame["account"].astype(str)  # Excel itself has no such numbers
+    read = read_portfolios(FORMATS[form](frame), name="x")
+    assert read.weights.index.tolist() == [str(number) for number in numbers]
+
+
+def test_a_long_table_without_an_investor_is_one_portfolio():
+    text = b"ticker,sector,weight\nAAPL,tech,0.6\nJPM,banks,0.4\n"
+    read = read_portfolios(text, name="mine.csv")
+    assert read.weights.to_dict("index") == {"mine": {"AAPL": 0.6, "JPM": 0.4}}
+    assert read.report.sentences()[0] == (
+        "mine.csv: no column names an investor; all rows are one portfolio; "
+        "say which column is the investor if there are several."
+    )
+
+
+def test_whoever_parts_the_assets_owns_them():
+    text = b"Inhaber,Sparte,ISIN,Betrag\nAnn,x,A,5\nAnn,y,B,5\nBob,x,A,2\nBob,y,B,8\n"
+    read = read_portfolios(text, name="x.csv")
+    assert read.weights.to_dict("index") == {
+        "Ann": {"A": 0.5, "B": 0.5},
+        "Bob": {"A": 0.2, "B": 0.8},
+    }
+
+
+def test_one_holding_each_is_still_a_long_table():
+    text = b"client,asset,weight\nAnn,A,1\nBob,B,1\nCyd,A,1\n"
+    read = read_portfolios(text, ["A", "B"], name="x.csv")
+    assert read.weights.to_dict("list") == {"A": [1, 0, 1], "B": [0, 1, 0]}
+    assert read_portfolios(text, name="x.csv").guessed["layout"].value == "long"
+
+
+def test_roles_can_be_handed_back(people):
+    wide = read_portfolios(people, name="people")
+    again = read_portfolios(people, name="people", roles=wide.roles)
+    pd.testing.assert_frame_equal(wide.weights, again.weights)
+    long = sample_portfolios("long")
+    first = read_portfolios(long, name="people")
+    second = read_portfolios(long, name="people", roles=first.roles)
+    pd.testing.assert_frame_equal(first.weights, second.weights)
+    undated = read_portfolios(people, name="people", roles={"as of": "attribute"})
+    assert undated.dates is None
+    assert undated.weights.index.tolist() == people["investor"].astype(str).tolist()
+
+
+def test_a_company_called_total_is_an_asset():
+    text = b"client,asset,weight\n1,Total,0.5\n1,Shell,0.5\n2,Total,1\n"
+    read = read_portfolios(text, ["Total", "Shell"], name="x.csv")
+    assert read.weights["Total"].tolist() == [0.5, 1.0]
+    wide = b"client,TotalEnergies,Shell\n1,0.5,0.5\n2,1,0\n"
+    assert list(read_portfolios(wide, name="x.csv").weights) == ["TotalEnergies", "Shell"]
+
+
+def test_one_name_with_a_percent_sign_does_not_scale_a_table(history):
+    named = history.rename(columns={"AAPL": "Bond 3%"})
+    assert read_returns(named, name="x").guessed["units"].value == "fraction"
+    every = history.rename(columns=lambda name: f"{name} (%)")
+    assert read_returns(every, name="x").guessed["units"].value == "percent"
+
+
+def test_assets_are_recognised_in_other_spellings():
+    text = b"id,weight brk.b (%),aapl\n1,40,60\n2,0,100\n"
+    read = read_portfolios(text, ["AAPL", "BRK-B"], name="x.csv")
+    assert read.weights.to_dict("list") == {"AAPL": [0.6, 1.0], "BRK-B": [0.4, 0.0]}
+
+
+def test_cash_is_an_asset_when_asked():
+    text = b"id,A,B,Cash\n1,0.4,0.4,0.2\n2,0.5,0.2,\n3,0.5,0.5,0\n"
+    read = read_portfolios(text, ["A", "B"], sums="cash", name="x.csv")
+    np.testing.assert_allclose(read.weights["Cash"], [0.2, 0.3, 0])
+    dropped = read_portfolios(text, ["A", "B"], name="x.csv")
+    np.testing.assert_allclose(dropped.weights["A"], [0.5, 0.5 / 0.7, 0.5])
+
+
+@pytest.mark.parametrize(("rule", "first"), [("first", 0.5), ("last", 0.4)])
+def test_duplicates_by_rule(rule, first):
+    text = b"id,A,B\nx,0.5,0.5\nx,0.4,0.6\ny,1,0\n"
+    read = read_portfolios(text, name="x.csv", duplicates=rule)
+    assert read.weights["A"].tolist() == [first, 1.0]
+    assert len(read_portfolios(text, name="x.csv", duplicates="keep")) == 3
+
+
+def test_any_door_opens_the_same_table(people, tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes(as_csv(people))
+    with path.open("rb") as opened:
+        sources = [path, str(path), path.read_bytes(), opened]
+        frames = [read_portfolios(source).weights for source in sources]
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(frame, frames[0])
+    with pytest.raises(UnreadableFile) as caught:
+        read_portfolios(path, limits=Limits(megabytes=0))
+    assert str(caught.value) == (
+        "people.csv has 0 MB and at most 0 MB are read; split it, or save it as Parquet."
+    )
+    with pytest.raises(UnreadableFile, match="There is no file"):
+        read_portfolios(tmp_path / "other.csv")
+    with pytest.raises(UnreadableFile, match="is a folder; name a file in it"):
+        read_portfolios(tmp_path)
+    with pytest.raises(UnreadableFile, match="A int cannot be read as a table"):
+        read_portfolios(3)
+    with pytest.raises(InvalidInput, match="choose auto, wide or long"):
+        read_portfolios(path, layout="tall")
+
+
+def test_nothing_that_was_given_is_changed(people):
+    before = people.copy(deep=True)
+    read_portfolios(people, name="people")
+    read_returns(market("us20").history, name="history")
+    pd.testing.assert_frame_equal(people, before)
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(2, 5), st.integers(1, 12), st.integers(0, 1000), st.sampled_from([1, 3, 17]),
+    st.booleans(),
+)  # fmt: skip
+def test_any_portfolios_come_back(assets, count, seed, places, long):
+    """Write portfolios with hypothesis' sizes and read them back, wide or long."""
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.ones(assets), count).round(places)
+    weights[:, -1] = 1 - weights[:, :-1].sum(axis=1)
+    weights = np.where(np.abs(weights) < 1e-12, 0.0, weights)
+    names = [f"Fund {j}" for j in range(assets)]
+    frame = pd.DataFrame(weights, columns=names)
+    frame.insert(0, "investor", [f"p{i}" for i in range(count)])
+    if long:
+        frame = frame.melt(id_vars="investor", var_name="asset", value_name="weight")
+    keep = (weights >= 0).all(axis=1)
+    if not keep.any():
+        return
+    read = read_portfolios(as_csv(frame), names, name="x.csv")
+    np.testing.assert_array_equal(read.weights.to_numpy(), weights[keep])
+    assert read.report.rows_refused == (~keep).sum() * (assets if long else 1)
