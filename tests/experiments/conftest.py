@@ -1,0 +1,28 @@
+"""One quick run of everything, shared by the tests; it is also the run that is timed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+IMOP = Path(sys.executable).with_name("imop")
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reproduce")
+
+
+@pytest.fixture(scope="session")
+def results(folder):
+    command = [IMOP, "reproduce", "all", "--quick", "--json", "--out", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def numbers(results):
+    return {one["name"]: one["numbers"] for one in results["experiments"]}

@@ -1,0 +1,109 @@
+"""What a quick run finds: the shape of every figure and table, from real computations."""
+
+import csv
+import json
+
+import pytest
+
+from imop_experiments import paper
+from imop_experiments.catalogue import EXPERIMENTS
+
+MINUTES = 3.0  # the promise, on two idle cores
+CROWDED = 4.0  # a machine that also runs other things may take this many times as long
+
+
+def test_every_experiment_has_run_with_findings_and_files(results, folder):
+    assert [one["name"] for one in results["experiments"]] == [e.name for e in EXPERIMENTS]
+    for one in results["experiments"]:
+        assert one["findings"], one["name"]
+        assert one["figures"] or one["tables"], one["name"]
+        for figure in one["figures"]:
+            svg = (folder / one["name"] / f"{figure['name']}.svg").read_text()
+            assert svg.startswith("<svg")
+            assert (folder / one["name"] / f"{figure['name']}.png").read_bytes()[:4] == b"\x89PNG"
+        for table in one["tables"]:
+            with (folder / one["name"] / f"{table['name']}.csv").open() as file:
+                rows = list(csv.reader(file))
+            assert rows[0] == [str(name) for name in table["columns"]]
+            assert len(rows) - 1 == len(table["rows"])
+        assert json.loads((folder / one["name"] / "result.json").read_text()) == one
+
+
+def test_it_is_quick(results):
+    assert results["parts_run"] == results["parts"]
+    assert results["seconds"] < 60.0 * MINUTES * CROWDED
+
+
+@pytest.mark.parametrize("name", ["fig1a", "fig2a"])
+def test_errors_fall(numbers, name):
+    found = numbers[name]
+    ends = {key: value for key, value in found.items() if key.startswith(("end_1", "end_2"))}
+    assert ends
+    for key, end in ends.items():
+        assert end < 0.5 * found[key.replace("end", "start")]
+
+
+def test_the_estimated_efficient_set_is_near_the_true_one(numbers):
+    assert numbers["fig1c"]["mean"] < 0.05 * numbers["fig1c"]["length"]
+
+
+def test_algorithm_1_costs_more_but_nowhere_near_k_times(numbers):
+    for name in ("fig1b", "fig2b"):
+        assert 1.0 < numbers[name]["ratio_81"] < 81 / 4
+
+
+def test_the_batch_as_one_program_is_far_slower_than_online(numbers):
+    assert numbers["fig1d"]["program_ratio"] > 10
+
+
+def test_ours_beats_the_papers_table(numbers):
+    found = numbers["portfolio-table"]
+    for K, theirs in paper.PAPER_TABLE.items():
+        for family in ("normal", "uniform"):
+            assert found[f"K = {K}, Algorithm 2, {family}"] <= theirs
+    for family in ("normal", "uniform"):
+        assert found[f"exact weights, Algorithm 2, {family}"] < 0.002
+
+
+def test_frontiers_and_weights_are_recovered(numbers):
+    assert numbers["fig3a"]["largest_gap"] < 0.02 * numbers["fig3a"]["span"]
+    assert numbers["fig3b"]["accepted_exact"] >= 0.5
+    assert numbers["fig3b"]["uniform_rejected_exact"] == 1.0
+
+
+def test_regret_stays_below_its_bound_where_the_assumptions_hold(numbers):
+    found = numbers["regret"]
+    assert 0 < found["regret_appendix"] < found["bound_appendix"]
+    assert found["largest_share_of_bound"] <= 1.0
+    assert found["growth_appendix"] < 0.6
+
+
+@pytest.mark.parametrize(("name", "promised"), [("approximation", 1.0), ("approximation-3", 0.5)])
+def test_the_surrogate_loss_converges_at_least_as_fast_as_promised(numbers, name, promised):
+    found = numbers[name]
+    assert found["least_gap"] >= -1e-10
+    assert found["largest_share_of_bound"] <= 1.0
+    assert found["slope_largest"] <= -0.9 * promised
+
+
+def test_the_convexity_assumption_holds_where_it_should_and_fails_where_it_is_claimed(numbers):
+    found = numbers["convexity"]
+    assert found["ordered_a"] == found["ordered_convex"] == 0.0
+    assert found["crossing_a"] > 0.05
+    assert found["plane_a"] > 0.5
+    assert found["crossing_convex"] > 0.05
+
+
+def test_exact_weights_are_better_than_any_grid_of_the_paper(numbers):
+    exact, table = numbers["exact"], numbers["portfolio-table"]
+    for family in ("normal", "uniform"):
+        assert exact[f"exact_{family}"] < 0.5 * table[f"K = 41, Algorithm 2, {family}"]
+
+
+def test_joint_updates_are_certified(numbers):
+    assert numbers["batches"]["certified"] == 100.0
+
+
+def test_gurobi_is_slower_on_the_same_rounds(numbers):
+    pytest.importorskip("gurobipy")
+    assert min(numbers["gurobi"].values()) > 2
