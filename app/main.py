@@ -4,10 +4,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from imop_app.views import studio
+from imop_app import warmup
+from imop_app.components import frame, status
+from imop_app.state import current
 
 # A file of ours: an icon named from a font would be fetched from a server far away.
 ICON = Path(__file__).with_name("assets") / "icon.svg"
+LOGO = Path(__file__).with_name("assets") / "logo.svg"
+# Streamlit's own margins take a quarter of a laptop's width; pages here are made of charts.
+STYLE = Path(__file__).with_name("assets") / "style.css"
 
 st.set_page_config(
     page_title="IMOP Studio",
@@ -15,7 +20,11 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="auto",
 )
-st.navigation(
-    [st.Page(studio.page, title="Studio", icon=":material/query_stats:", default=True)],
-    position="hidden",
-).run()
+st.html(STYLE)
+st.logo(str(LOGO), size="large", icon_image=str(ICON))
+state = current()
+page = frame.navigation(state)
+frame.workspace_box(state)
+status.strip(state)
+page.run()
+warmup.begin()

@@ -1,42 +1,145 @@
-"""The one object kept between two runs of the page, under the one key we use."""
+"""The one object kept between two runs of a page, under the one key we use.
+
+It holds the open workspace. Which one is open stands in the address (`?workspace=...`), so that a
+reload, a bookmark or a second tab finds it again.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 import streamlit as st
 
-from imop_app.services import Learning
-from imop_app.settings import Settings
+from imop_app.home import is_safe
+from imop_app.jobs import JOBS, Job
+from imop_app.settings import InvestorSettings, LearnSettings, MarketSettings, Settings
+from imop_app.store import FolderStore, RunStore
+from imop_app.workspace import Workspace, new_workspace, open_workspace
 
-KEY = "imop"
-
-Request = Literal["none", "start", "resume", "stop"]
+KEY: Final = "imop"
+ADDRESS: Final = "workspace"
 
 
 @dataclass
 class AppState:
-    """What the analyst chose, and the learning under way or done."""
+    """The open workspace, and what only this browser tab knows."""
 
-    settings: Settings = field(default_factory=Settings)
-    learning: Learning | None = None
-    running: bool = False
-    request: Request = "none"
+    workspace: Workspace = field(default_factory=new_workspace)
+    pages: dict[str, Any] = field(default_factory=dict)  # what the rail offers
+    playing: bool = False  # whether the laboratory runs by itself
+    drafts: dict[str, Any] = field(default_factory=dict)  # tables that editors started from
 
-    def ask(self, request: Request) -> None:
-        """Note what a button asked for; the page answers once it has read all the settings."""
-        self.request = request
+    @property
+    def job(self) -> Job | None:
+        """The workspace's run under way, stopped or just ended."""
+        return JOBS.get(self.workspace.id)
 
-    def take_request(self) -> Request:
-        """Return what was asked for, once."""
-        taken, self.request = self.request, "none"
-        return taken
+    @property
+    def store(self) -> RunStore:
+        """The workspace's kept runs."""
+        return FolderStore(self.workspace.folder / "runs")
+
+    @property
+    def settings(self) -> Settings | None:
+        """What a run would be started with."""
+        return self.workspace.settings
+
+    def choose_market(self, market: MarketSettings | None) -> None:
+        """Take another market. Investors who were simulated on the old one are drawn anew."""
+        if market != self.workspace.market:
+            before = self.workspace.market
+            self.workspace.market = market
+            if before is None or market is None or before.data != market.data:
+                self.workspace.learn = None
+            self.workspace.save()
+
+    def choose_investors(self, investors: InvestorSettings | None) -> None:
+        """Take other investors."""
+        if investors != self.workspace.investors:
+            self.workspace.investors = investors
+            self.workspace.save()
+
+    def choose_learning(self, learn: LearnSettings) -> None:
+        """Take other settings of the learner."""
+        if learn != self.workspace.learn:
+            self.workspace.learn = learn
+            self.workspace.save()
+
+    def adopt(self) -> bool:
+        """Show the run that has just ended; whether there was one.
+
+        Pages do this and not the thread: two tabs may hold the same workspace, and only a page
+        knows what its analyst has changed meanwhile.
+        """
+        job = self.job
+        if job is None or job.status != "finished" or job.adopted:
+            return False
+        job.adopted = True
+        self.show_run(job.run)
+        return True
+
+    def show_run(self, run: str | None) -> None:
+        """Make a kept run the one that the pages show."""
+        if run != self.workspace.run:
+            self.workspace.run = run
+            self.workspace.save()
+
+    def describe(self, *, title: str, notes: str) -> None:
+        """Take the report's title and notes."""
+        if (title, notes) != (self.workspace.title, self.workspace.notes):
+            self.workspace.title, self.workspace.notes = title, notes
+            self.workspace.save()
+
+    def rename(self, name: str) -> None:
+        """Name the workspace."""
+        named = name.strip()[:60] or "Untitled"
+        if named != self.workspace.name:
+            self.workspace.name = named
+            self.workspace.save()
+
+    def set_limits(self, limits: Any) -> None:
+        """Take other caps and bounds."""
+        if self.workspace.market is not None:
+            self.choose_market(replace(self.workspace.market, limits=tuple(limits)))
+
+    def forget_widgets(self) -> None:
+        """Let every widget start again from the workspace, which has changed under it."""
+        self.drafts.clear()
+        for key in [name for name in st.session_state if name != KEY]:
+            del st.session_state[key]
 
 
 def current() -> AppState:
-    """Return this session's state, made on first use."""
+    """This session's state, opened from the address on first use."""
+    asked = st.query_params.get(ADDRESS, "")
     if KEY not in st.session_state:
-        st.session_state[KEY] = AppState()
+        opened = open_workspace(asked) if is_safe(asked) else new_workspace()
+        st.session_state[KEY] = AppState(opened)
     state: AppState = st.session_state[KEY]
+    # Moving between pages clears the address; a reload must still find the workspace in it.
+    if asked != state.workspace.id:
+        st.query_params[ADDRESS] = state.workspace.id
     return state
+
+
+def switch(identifier: str | None) -> None:
+    """Open another workspace in this tab, or an empty one."""
+    opened = new_workspace() if identifier is None else open_workspace(identifier)
+    # Widgets keep their own values; those of the old workspace must not leak into the new one.
+    for key in list(st.session_state):
+        del st.session_state[key]
+    st.session_state[KEY] = AppState(opened)
+    st.query_params[ADDRESS] = opened.id
+
+
+def place(options: Iterable[Any], value: Any) -> int:
+    """Where a value stands among the options of a widget; first where it does not.
+
+    Widgets start from what the workspace holds and are never set from here: a value that only the
+    session knew would be lost with a message that a busy browser dropped, and the widget's own
+    default would take its place.
+    """
+    listed = list(options)
+    return listed.index(value) if value in listed else 0

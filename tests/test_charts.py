@@ -10,8 +10,8 @@ import pytest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.report import charts, frames
-from imop_engine.report.export import csv_text
 from imop_engine.simulate import simulate_investors
+from imop_engine.tables.export import csv_text
 
 PAPER = market("paper8")
 TRUTH = PAPER.expected_returns

@@ -1,85 +1,126 @@
-"""The strip on top: what is loaded, what happened, and the one thing to do next."""
+"""The strip on top of every page: what is loaded, what is under way, and what to do next."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from imop_app.services import Learning, market_titles
-from imop_app.settings import Settings
-from imop_app.state import AppState, Request
+from imop_app.components import frame
+from imop_app.components.show import escape
+from imop_app.jobs import Job
+from imop_app.state import AppState
+
+# How often a page looks at a run under way: lively, and cheap beside the work itself.
+LOOK_SECONDS = 0.5
+# Longer than this, a name may break over two lines.
+SHORT = 26
+STAGES = {
+    "starting": "Starting",
+    "learning": "Learning",
+    "refining": "Fitting all portfolios together",
+    "describing": "Computing intervals and tables",
+    "done": "Saving",
+}
 
 
-def status_strip(state: AppState) -> None:
-    """Say where we are and offer the next step."""
-    with st.container(
-        border=True,
-        horizontal=True,
-        horizontal_alignment="distribute",
-        vertical_alignment="center",
-        key="status",
-    ):
-        st.markdown(_sentence(state), width="stretch")
-        _buttons(state)
+def strip(state: AppState) -> None:
+    """Say where we are and offer the next step; while a run is under way, follow it."""
+    if state.adopt():
+        st.toast("The run is finished.", icon=":material/check_circle:")
+    with st.container(border=True, key="status"):
+        left, right = st.columns([7, 2], vertical_alignment="center")
+        # One line of text wraps where it must; three boxes would each take a row of their own.
+        left.markdown(" &emsp; ".join(_loaded(state)))
+        with right.container(horizontal=True, horizontal_alignment="right"):
+            _next(state)
+    job = state.job
+    if job is not None and job.status == "running":
+        st.fragment(_progress, run_every=LOOK_SECONDS)(state, job)
+    elif job is not None and job.status == "failed" and job.error:
+        st.error(escape(job.error), icon=":material/error:")
 
 
-def _sentence(state: AppState) -> str:
-    run = state.learning
-    if run is None:
-        return f"**Ready.** {_loaded(state.settings)} Press **Learn** to estimate the returns."
-    if state.running:
-        return f"**Learning.** {_loaded(run.settings)}"
-    if run.settings != state.settings:
-        return (
-            "**The settings have changed** since this result. Learn again to bring it up to date."
-        )
-    if not run.seen:
-        return "**Stopped** before the first investor was seen."
-    if not run.finished:
-        return f"**Stopped** after {run.seen:,} of {run.total:,} investors; this is what they tell."
-    return f"**Learned.** {_loaded(run.settings)}"
+def _loaded(state: AppState) -> list[str]:
+    return [
+        _mark("Market", _market(state)),
+        _mark("Investors", _investors(state)),
+        _mark("Result", _result(state)),
+    ]
 
 
-def _loaded(settings: Settings) -> str:
-    title = market_titles()[settings.market]
-    return f"{title}, {settings.investors.count:,} simulated investors."
+def _mark(label: str, content: str | None) -> str:
+    if content is None:
+        return f":gray[:material/radio_button_unchecked:\u00a0{label}]"
+    # Words that belong together stay on one line.
+    kept = escape(content).replace(" ", "\u00a0") if len(content) < SHORT else escape(content)
+    return f":green[:material/check_circle:]\u00a0**{label}**\u00a0{kept}"
 
 
-def _buttons(state: AppState) -> None:
-    # Always the same two places: a button that vanished would linger until the run ends, and
-    # then move the other one away under the mouse.
-    run = state.learning
-    stopped = run is not None and not run.finished and run.settings == state.settings
-    with st.container(horizontal=True, width="content"):
-        if state.running or not stopped:
-            _button(state, "Stop", "stop", ":material/stop:", disabled=not state.running)
+def _market(state: AppState) -> str | None:
+    if state.workspace.market is None:
+        return None
+    from imop_app.services import summary
+
+    return summary.market(state.workspace)
+
+
+def _investors(state: AppState) -> str | None:
+    if state.workspace.investors is None or state.workspace.market is None:
+        return None
+    from imop_app.services import summary
+
+    return summary.investors(state.workspace)
+
+
+def _result(state: AppState) -> str | None:
+    if state.workspace.run is None:
+        return None
+    from imop_app.services import summary
+
+    return summary.result(state.workspace, state.store)
+
+
+def _next(state: AppState) -> None:
+    """The one thing to do next."""
+    workspace = state.workspace
+    job = state.job
+    if workspace.market is None:
+        frame.link(state, "market", "Next: choose a market")
+    elif workspace.investors is None:
+        frame.link(state, "investors", "Next: add investors")
+    elif job is not None and job.status == "running":
+        frame.link(state, "learn", "Watch the run")
+    elif job is not None and job.status == "stopped":
+        frame.link(state, "learn", "Stopped: resume")
+    elif workspace.run is None:
+        frame.link(state, "learn", "Next: learn")
+    else:
+        from imop_app.services import summary
+
+        changed = summary.changes(workspace, state.store)
+        if changed:
+            about = f"Changed since the shown run: {', '.join(changed)}."
+            frame.link(state, "learn", "Changed: learn again", about)
         else:
-            _button(state, "Continue", "resume", ":material/play_arrow:", main=True)
-        due = run is None or run.settings != state.settings
-        label = "Learn" if run is None else "Learn again"
-        icon = ":material/school:"
-        _button(state, label, "start", icon, main=due, disabled=state.running)
+            frame.link(state, "frontier", "Read the frontier")
 
 
-def _button(
-    state: AppState,
-    label: str,
-    request: Request,
-    icon: str,
-    *,
-    main: bool = False,
-    disabled: bool = False,
-) -> None:
-    st.button(
-        label,
-        key=f"button_{request}",
-        icon=icon,
-        type="primary" if main else "secondary",
-        disabled=disabled,
-        on_click=state.ask,
-        args=(request,),
-    )
+def _progress(state: AppState, job: Job) -> None:
+    if job.status != "running":
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key="progress"):
+        st.progress(job.share, progress_text(job), width="stretch")
+        st.button(
+            "Stop",
+            icon=":material/stop:",
+            key="stop_run",
+            on_click=job.stop,
+            help="Stops after the step it is in; you can resume later.",
+        )
 
 
-def progress_text(run: Learning) -> str:
+def progress_text(job: Job) -> str:
     """What the progress bar says."""
-    return f"{run.seen:,} of {run.total:,} investors"
+    stage = STAGES.get(job.stage, job.stage)
+    if job.stage == "learning" and job.total:
+        return f"{stage}: {job.done:,} of {job.total:,} investors"
+    return f"{stage} …"

@@ -1,78 +1,153 @@
-"""Charts as pure functions: tables in, an Altair chart out.
+"""Charts of a run as pure functions: tables in, an Altair chart out.
 
 The same functions serve the app and a written report, so they know nothing of either: no
-background, no font, no page width. The colours are from the Okabe-Ito palette, which stays
-readable with colour-blind eyes, and each is strong enough on a light and on a dark background.
-Truth and estimate also differ in shape (line or dash, bar or outline), never in colour alone.
+background, no font, no page width. Colours and titles are in style.py.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
-BLUE: Final = "#0072B2"
-VERMILLION: Final = "#D55E00"
-GREEN: Final = "#009E73"
-GREY: Final = "#76808A"
+from imop_engine.report.style import (
+    BLUE,
+    COLOURS,
+    ESTIMATED,
+    GREEN,
+    GREY,
+    HEIGHT,
+    HISTORY,
+    IMPLIED,
+    LINES,
+    TRUE,
+    VERMILLION,
+    number,
+    percent,
+    return_axis,
+    risk_axis,
+    rows_height,
+    series_colour,
+    text,
+    titled,
+)
 
-TRUE: Final = "true"
-ESTIMATED: Final = "estimated"
-COLOURS: Final = {TRUE: VERMILLION, ESTIMATED: BLUE}
-
-HEIGHT: Final = 380
-ROW_HEIGHT: Final = 22
+__all__ = [
+    "BLUE",
+    "COLOURS",
+    "ESTIMATED",
+    "GREEN",
+    "GREY",
+    "HEIGHT",
+    "HISTORY",
+    "IMPLIED",
+    "TRUE",
+    "VERMILLION",
+    "error_chart",
+    "frontier_chart",
+    "frontier_lines",
+    "loss_chart",
+    "returns_chart",
+    "returns_height",
+    "weight_chart",
+]
 
 
 def frontier_chart(
-    curves: pd.DataFrame, investors: pd.DataFrame | None = None, *, period: str = "per year"
+    curves: pd.DataFrame,
+    investors: pd.DataFrame | None = None,
+    *,
+    period: str = "per year",
+    band: pd.DataFrame | None = None,
+    projections: pd.DataFrame | None = None,
 ) -> alt.LayerChart:
     """Return against risk along each frontier, with the investors' portfolios behind.
 
-    `curves` has series, weight, risk and return; `investors` has investor, risk and return.
+    `curves` has series, weight, risk and return; `investors` has investor, risk and return;
+    `band` has risk, low and high: where the estimated frontier lies at the level of the run;
+    `projections` has investor, risk, return, risk_to and return_to: each portfolio and the nearest
+    efficient one.
     """
+    x, y = risk_axis(period), return_axis(period)
     layers: list[alt.Chart] = []
+    if band is not None:
+        layers.append(
+            alt.Chart(band)
+            .mark_area(color=BLUE, opacity=0.18)
+            .encode(
+                x=x,
+                y=alt.Y("low:Q", title=f"expected return (% {period})").axis(format="%"),
+                y2="high:Q",
+                tooltip=[
+                    percent("risk", "risk"),
+                    percent("low", "at least"),
+                    percent("high", "at most"),
+                ],
+            )
+        )
     if investors is not None:
         layers.append(
             alt.Chart(investors)
             .mark_circle(size=70, opacity=0.15, color=GREY)
             .encode(
-                x=_risk_axis(period),
-                y=_return_axis(period),
+                x=x,
+                y=y,
                 tooltip=[
-                    alt.Tooltip("investor:Q", title="investor"),
-                    alt.Tooltip("risk:Q", title="risk", format=".2%"),
-                    alt.Tooltip("return:Q", title="return", format=".2%"),
+                    text("investor", "investor"),
+                    percent("risk", "risk"),
+                    percent("return", "return"),
                 ],
             )
         )
-    tooltip = [
-        alt.Tooltip("series:N", title="frontier"),
-        alt.Tooltip("weight:Q", title="weight on return", format=".3f"),
-        alt.Tooltip("risk:Q", title="risk", format=".2%"),
-        alt.Tooltip("return:Q", title="return", format=".2%"),
-    ]
-    for series, mark in ((TRUE, {"strokeWidth": 4, "opacity": 0.75}), (ESTIMATED, _DASHED)):
-        part = curves[curves["series"] == series]
-        if part.empty:
-            continue
+    if projections is not None:
         layers.append(
-            alt.Chart(part)
-            .mark_line(**mark)
+            alt.Chart(projections)
+            .mark_rule(color=GREY, strokeWidth=1, opacity=0.6)
             .encode(
-                x=_risk_axis(period),
-                y=_return_axis(period),
-                order="weight:Q",
-                color=_series_colour(curves["series"]),
-                tooltip=tooltip,
+                x=x,
+                y=y,
+                x2="risk_to:Q",
+                y2="return_to:Q",
+                tooltip=[
+                    text("investor", "investor"),
+                    percent("risk", "risk"),
+                    percent("risk_to", "risk of the nearest efficient"),
+                ],
             )
         )
+    layers += frontier_lines(curves, period)
     subtitle = "The best return at each level of risk"
     if investors is not None:
         subtitle = "Best return at each risk; dots: portfolios seen"
-    return _titled(layers, f"Efficient frontier (% {period})", subtitle)
+    if band is not None:
+        subtitle = "Dots: portfolios seen; shaded: how sure the estimate is"
+    if projections is not None:
+        subtitle = "Each dot leads to the nearest efficient portfolio"
+    return titled(layers, f"Efficient frontier (% {period})", subtitle)
+
+
+def frontier_lines(curves: pd.DataFrame, period: str = "per year") -> list[alt.Chart]:
+    """One line for each series of `curves`, each in its colour and dash."""
+    tooltip = [
+        text("series", "frontier"),
+        number("weight", "weight on return", ".3f"),
+        percent("risk", "risk"),
+        percent("return", "return"),
+    ]
+    return [
+        alt.Chart(curves[curves["series"] == series])
+        .mark_line(**look)
+        .encode(
+            x=risk_axis(period),
+            y=return_axis(period),
+            order="weight:Q",
+            color=series_colour(curves["series"]),
+            tooltip=tooltip,
+        )
+        for series, look in LINES.items()
+        if (curves["series"] == series).any()
+    ]
 
 
 def weight_chart(bins: pd.DataFrame) -> alt.LayerChart:
@@ -96,11 +171,11 @@ def weight_chart(bins: pd.DataFrame) -> alt.LayerChart:
     layers = [
         alt.Chart(bins[bins["series"] == series])
         .mark_bar(**look)
-        .encode(x=x, x2="high:Q", y=y, color=_series_colour(bins["series"]), tooltip=tooltip)
+        .encode(x=x, x2="high:Q", y=y, color=series_colour(bins["series"]), tooltip=tooltip)
         for series, look in looks.items()
         if (bins["series"] == series).any()
     ]
-    return _titled(
+    return titled(
         layers,
         "Investors by weight on return (% of investors)",
         "Near 0: little risk wanted; near 1: much return",
@@ -150,9 +225,9 @@ def returns_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.Lay
         layers.append(
             alt.Chart(part)
             .mark_point(opacity=1.0, **look)
-            .encode(x=x, y=y, color=_series_colour(pd.Series(marks)), tooltip=tooltip)
+            .encode(x=x, y=y, color=series_colour(pd.Series(marks)), tooltip=tooltip)
         )
-    return _titled(
+    return titled(
         layers,
         f"Expected returns by asset (% {period})",
         "The grey bar between the two marks is the error" if known else "Estimated from holdings",
@@ -161,7 +236,7 @@ def returns_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.Lay
 
 def returns_height(assets: int) -> int:
     """Height at which that many assets have a line each and every name is readable."""
-    return max(HEIGHT, HEIGHT // 3 + ROW_HEIGHT * assets)
+    return rows_height(assets)
 
 
 def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
@@ -171,11 +246,11 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
     """
     measures = ["raw", "aligned"]
     # Colour and dash share one legend, so both must describe it in the same words.
-    legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, padding=0, offset=4)
-    colour = alt.Color("measure:N", title=None, legend=legend).scale(
+    key = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, padding=0, offset=4)
+    colour = alt.Color("measure:N", title=None, legend=key).scale(
         domain=measures, range=[BLUE, GREEN]
     )
-    dash = alt.StrokeDash("measure:N", title=None, legend=legend).scale(
+    dash = alt.StrokeDash("measure:N", title=None, legend=key).scale(
         domain=measures, range=[[1, 0], [5, 3]]
     )
     # A logarithm has no zero, so an exact hit is left out.
@@ -191,7 +266,7 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
             alt.Tooltip("error:Q", title="distance", format=".5f"),
         ],
     )
-    return _titled(
+    return titled(
         [base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=24)],
         "Error of the estimate (distance in return per year)",
         "Aligned: after the best shift and scale",
@@ -214,43 +289,8 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
             alt.Tooltip("loss:Q", title="mean squared distance", format=".3g"),
         ],
     )
-    return _titled(
+    return titled(
         [base.mark_line(strokeWidth=2, color=BLUE), base.mark_circle(size=24, color=BLUE)],
-        "Surprise per investor (squared share of wealth)",
+        "Surprise (squared share of wealth)",
         "From each new portfolio to the frontier so far",
     )
-
-
-_DASHED: Final[dict[str, Any]] = {"strokeWidth": 2.5, "strokeDash": [7, 4]}
-
-
-def _risk_axis(period: str) -> alt.X:
-    title = f"risk: standard deviation (% {period})"
-    return alt.X("risk:Q", title=title).axis(format="%").scale(zero=False)
-
-
-def _return_axis(period: str) -> alt.Y:
-    title = f"expected return (% {period})"
-    return alt.Y("return:Q", title=title).axis(format="%").scale(zero=False)
-
-
-def _series_colour(present: pd.Series[str]) -> alt.Color:
-    shown = [name for name in COLOURS if (present == name).any()]
-    return (
-        alt.Color("series:N", title=None)
-        .scale(domain=shown, range=[COLOURS[name] for name in shown])
-        .legend(orient="top", symbolStrokeWidth=3, padding=0, offset=4)
-    )
-
-
-def _titled(layers: list[alt.Chart], title: str, subtitle: str) -> alt.LayerChart:
-    text = alt.TitleParams(
-        title,
-        subtitle=subtitle,
-        anchor="start",
-        offset=8,
-        subtitlePadding=4,
-        subtitleFontSize=12,
-        subtitleColor=GREY,
-    )
-    return alt.LayerChart(layer=layers).properties(title=text, height=HEIGHT, width="container")

@@ -1,0 +1,108 @@
+"""The frame around every page: the rail with the pages, and the workspace that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+import streamlit as st
+
+from imop_app.components.words import WORDS, word
+from imop_app.state import AppState, current, switch
+from imop_app.workspace import recent_workspaces
+
+# name: title, icon, and what the page answers
+PAGES: Final[dict[str, tuple[str, str, str]]] = {
+    "market": ("Market", ":material/candlestick_chart:", "Which assets, and what they returned."),
+    "investors": ("Investors", ":material/groups:", "Whose portfolios we learn from."),
+    "learn": ("Learn", ":material/school:", "Estimate the returns behind the portfolios."),
+    "frontier": ("Frontier", ":material/show_chart:", "What was learned about the assets."),
+    "preferences": ("Preferences", ":material/tune:", "What was learned about the investors."),
+    "report": ("Report", ":material/description:", "Take the results away."),
+    "runs": ("Runs", ":material/history:", "Everything learned so far; compare two."),
+    "lab": ("Lab", ":material/science:", "The paper's small problems, step by step."),
+}
+
+
+def navigation(state: AppState) -> Any:
+    """The rail; returns the page to run."""
+    state.pages = {
+        name: st.Page(
+            _runner(name),
+            title=title,
+            icon=icon,
+            url_path=None if name == "market" else name,
+            default=name == "market",
+        )
+        for name, (title, icon, _) in PAGES.items()
+    }
+    return st.navigation(list(state.pages.values()), expanded=True)
+
+
+def _runner(name: str) -> Callable[[], None]:
+    # Pages load when they are opened: the first one must not wait for the other seven.
+    def run() -> None:
+        import_module(f"imop_app.views.{name}").page()
+
+    run.__name__ = name
+    return run
+
+
+def link(state: AppState, name: str, label: str | None = None, about: str | None = None) -> None:
+    """A link to a page that keeps the workspace."""
+    title, icon, usual = PAGES[name]
+    st.page_link(
+        state.pages[name],
+        label=label or title,
+        icon=icon,
+        help=about or usual,
+        query_params={"workspace": state.workspace.id},
+    )
+
+
+def go(state: AppState, name: str) -> None:
+    """Open a page and keep the workspace."""
+    st.switch_page(state.pages[name], query_params={"workspace": state.workspace.id})
+
+
+def workspace_box(state: AppState) -> None:
+    """Below the rail: which workspace is open, others, and the list of words."""
+    with st.sidebar:
+        with st.popover(
+            state.workspace.name,
+            icon=":material/folder_open:",
+            width="stretch",
+            help=word("workspace"),
+        ):
+            st.text_input(
+                "Name of this workspace",
+                value=state.workspace.name,
+                key="workspace_name",
+                on_change=_rename,
+                max_chars=60,
+                help="For you to find it again.",
+            )
+            st.button("New workspace", icon=":material/add:", on_click=switch, args=(None,))
+            _others(state)
+        with st.popover("Words", icon=":material/menu_book:", width="stretch"):
+            for name, meaning in WORDS.items():
+                st.markdown(f"**{name}** · {meaning}")
+
+
+def _rename() -> None:
+    current().rename(st.session_state["workspace_name"])
+
+
+def _others(state: AppState) -> None:
+    others = [entry for entry in recent_workspaces() if entry.id != state.workspace.id]
+    if others:
+        st.caption("Open another")
+    for entry in others:
+        st.button(
+            f"{entry.name} · {entry.when}",
+            key=f"open_{entry.id}",
+            on_click=switch,
+            args=(entry.id,),
+            type="tertiary",
+        )

@@ -1,0 +1,274 @@
+"""Where investors come from: simulated, the bundled sample, or a file with its roles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from imop_app.components.market_source import ENDINGS
+from imop_app.components.show import escape
+from imop_app.components.words import word
+from imop_app.services import people as crowd
+from imop_app.services.errors import AppError
+from imop_app.settings import (
+    InvestorBatch,
+    InvestorSettings,
+    InvestorSource,
+    Noise,
+    Simulation,
+    WeightFamily,
+)
+from imop_app.state import AppState, place
+
+SOURCES: Final[dict[InvestorSource, str]] = {
+    "simulate": "Simulate",
+    "sample": "Sample file",
+    "upload": "Upload portfolios",
+}
+FAMILIES: Final[dict[WeightFamily, str]] = {
+    "normal": "Bell-shaped (normal, cut to 0–1)",
+    "uniform": "Even (uniform)",
+    "beta": "Skewed (beta)",
+    "segments": "Three groups: careful, balanced, bold",
+}
+NOISES: Final[dict[Noise, str]] = {
+    "round": "Rounded",
+    "gaussian": "Gaussian errors",
+    "uniform": "Uniform errors",
+    "none": "Exact",
+}
+ROUND_STEPS: Final = (0.01, 0.005, 0.001, 0.0001)
+VIEWS: Final = {0.0: "The market's own returns", 0.02: "Their own, near them", 0.05: "Their own"}
+ROLES: Final = {
+    "investor": "Investor",
+    "date": "Date",
+    "asset": "Asset name",
+    "holding": "Holding (wide)",
+    "weight": "Weight",
+    "amount": "Amount",
+    "shares": "Number of shares",
+    "price": "Price",
+    "attribute": "Attribute",
+    "total": "Total",
+    "ignore": "Ignore",
+}
+SUMS: Final = {"rescale": "Scale to 100 %", "cash": "Rest is cash", "refuse": "Refuse"}
+UNKNOWN: Final = {"drop": "Leave the asset out", "refuse": "Refuse the portfolio"}
+NEGATIVE: Final = {"refuse": "Refuse", "zero": "Count as zero"}
+
+
+def choose(state: AppState) -> None:
+    """Draw the choice; what is chosen goes into the workspace at once."""
+    workspace = state.workspace
+    before = workspace.investors.first if workspace.investors else None
+    sources = list(SOURCES)
+    if not crowd.offers_sample(workspace.market, workspace.box):
+        sources.remove("sample")
+    shown = before.source if before and before.source in sources else None
+    source = st.segmented_control(
+        "Where the investors come from",
+        sources,
+        format_func=SOURCES.__getitem__,
+        default=shown,
+        key="investor_source",
+        wrap=True,
+        help="Simulated investors let you check the method; a file tells you about your clients.",
+    )
+    try:
+        if source == "simulate":
+            _take(state, InvestorBatch("simulate", _simulation(before)))
+        elif source == "sample":
+            _take(state, InvestorBatch("sample"))
+        elif source == "upload":
+            _upload(state, before)
+    except AppError as error:
+        st.error(escape(str(error)), icon=":material/error:")
+
+
+def _take(state: AppState, batch: InvestorBatch) -> None:
+    now = state.workspace.investors
+    after = InvestorSettings((batch,)) if now is None else now.with_first(batch)
+    if after != now:
+        crowd.check(state.workspace.market, batch, state.workspace.box)
+        state.choose_investors(after)
+        st.rerun()
+
+
+def _simulation(before: InvestorBatch | None) -> Simulation:
+    chosen = before.simulation if before else Simulation()
+    with st.container(border=True):
+        left, middle, right = st.columns(3)
+        count = left.number_input(
+            "Number of investors",
+            min_value=1,
+            max_value=100_000,
+            step=100,
+            value=chosen.count,
+            key="count",
+            help="How many portfolios the learner sees, one after another.",
+        )
+        family = middle.selectbox(
+            "Weights between return and risk",
+            list(FAMILIES),
+            format_func=FAMILIES.__getitem__,
+            index=place(list(FAMILIES), chosen.weights),
+            key="weights",
+            help="How the investors differ. " + word("weight"),
+        )
+        noise = right.selectbox(
+            "How portfolios are observed",
+            list(NOISES),
+            format_func=NOISES.__getitem__,
+            index=place(list(NOISES), chosen.noise),
+            key="noise",
+            help="Real holdings are rounded or reported with errors; this decides how much.",
+        )
+        with st.expander("More", icon=":material/settings:"):
+            mean, sd = _shape(family, chosen)
+            views, level, seed = _rest(noise, chosen)
+    return Simulation(int(count), family, mean, sd, noise, level, views, int(seed))
+
+
+def _shape(family: WeightFamily, chosen: Simulation) -> tuple[float, float]:
+    left, right = st.columns(2)
+    mean = left.slider(
+        "Mean weight",
+        min_value=0.05,
+        max_value=0.95,
+        step=0.05,
+        value=chosen.mean,
+        key="mean",
+        disabled=family in ("uniform", "segments"),
+        help="The typical weight: higher means more appetite for risk.",
+    )
+    sd = right.slider(
+        "Spread of the weights",
+        min_value=0.05,
+        max_value=0.40,
+        step=0.05,
+        value=chosen.sd,
+        key="sd",
+        disabled=family == "uniform",
+        help="Standard deviation of the weights: how much the investors differ.",
+    )
+    return mean, sd
+
+
+def _rest(noise: Noise, chosen: Simulation) -> tuple[float, float, int]:
+    left, middle, right = st.columns(3)
+    views = left.selectbox(
+        "What they believe in",
+        list(VIEWS),
+        format_func=VIEWS.__getitem__,
+        index=place(list(VIEWS), chosen.views),
+        key="views",
+        help="Views of their own differ from the market's returns by this seed's draw, with a "
+        "standard deviation of 2 or 5 percentage points.",
+    )
+    with middle:
+        level = _noise_level(noise, chosen)
+    seed = right.number_input(
+        "Seed",
+        min_value=0,
+        max_value=1_000_000,
+        step=1,
+        value=chosen.seed,
+        key="seed",
+        help=word("seed"),
+    )
+    return views, level, seed
+
+
+def _noise_level(noise: Noise, chosen: Simulation) -> float:
+    if noise == "round":
+        first = chosen.noise_level if chosen.noise_level in ROUND_STEPS else 0.001
+        return st.selectbox(
+            "Rounded to",
+            ROUND_STEPS,
+            format_func=lambda step: f"{step:.2%} of wealth",
+            index=place(ROUND_STEPS, first),
+            key="round_step",
+            help="Every holding is a multiple of this, and each portfolio still sums to one.",
+        )
+    first = chosen.noise_level if chosen.noise == noise else 0.005
+    return st.number_input(
+        "Size of the errors",
+        min_value=0.0005,
+        max_value=0.1,
+        step=0.0005,
+        format="%.4f",
+        value=first,
+        key="noise_size",
+        disabled=noise == "none",
+        help="Standard deviation (Gaussian) or largest error (uniform), as a share of wealth.",
+    )
+
+
+def _upload(state: AppState, before: InvestorBatch | None) -> None:
+    given = st.file_uploader(
+        "File with portfolios",
+        type=ENDINGS,
+        key="investor_file",
+        help="One row per investor and one column per asset, or one row per holding. Columns may "
+        "be in any order and called anything: what each is is detected, and you can correct it.",
+    )
+    if given is not None:
+        stored = state.workspace.box.put(given.name, given.getvalue())
+        if before is None or before.source != "upload" or before.file != stored:
+            _take(state, InvestorBatch("upload", file=stored))
+    if before is not None and before.source == "upload" and before.file is not None:
+        _how_read(state, before)
+
+
+def _how_read(state: AppState, before: InvestorBatch) -> None:
+    people = crowd.check(state.workspace.market, before, state.workspace.box)
+    with st.expander(f"How {escape(before.file.name)} is read", icon=":material/settings:"):
+        left, right = st.columns([3, 2])
+        with left:
+            roles = _roles(state, people, before)
+        with right:
+            sums = _rule("Sums other than 100 %", SUMS, "sums", before.sums)
+            unknown = _rule("Assets not in the market", UNKNOWN, "unknown", before.unknown)
+            negative = _rule("Negative holdings", NEGATIVE, "negative", before.negative)
+    _take(state, replace(before, roles=roles, sums=sums, unknown=unknown, negative=negative))
+
+
+def _rule(label: str, choices: dict[str, str], key: str, first: str) -> str:
+    return st.selectbox(
+        label,
+        list(choices),
+        format_func=choices.__getitem__,
+        index=place(list(choices), first),
+        key=f"rule_{key}",
+        help="What happens to such portfolios; the reading report lists every one.",
+    )
+
+
+def _roles(
+    state: AppState, people: crowd.PeopleData, before: InvestorBatch
+) -> tuple[tuple[str, str], ...]:
+    """The role of each column, correctable; only what differs from the guess is kept."""
+    key = f"roles_{before.file.digest[:12]}"
+    if key not in st.session_state:
+        state.drafts[key] = pd.DataFrame(people.roles, columns=["column", "role"])
+    start = state.drafts[key]
+    edited = st.data_editor(
+        start,
+        hide_index=True,
+        disabled=["column"],
+        key=key,
+        height=min(320, 40 + 35 * len(start)),
+        column_config={
+            "column": st.column_config.TextColumn("Column of the file"),
+            "role": st.column_config.SelectboxColumn(
+                "What it is", options=list(ROLES), required=True, help=word("role")
+            ),
+        },
+    )
+    changed = dict(before.roles)
+    pairs = zip(start.itertuples(index=False), edited.itertuples(index=False), strict=True)
+    changed |= {new.column: new.role for old, new in pairs if old.role != new.role}
+    return tuple(sorted(changed.items()))

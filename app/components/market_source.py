@@ -1,0 +1,210 @@
+"""Where the market comes from: bundled, a file, tickers, or moments given directly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import streamlit as st
+
+from imop_app.components.show import escape
+from imop_app.components.words import word
+from imop_app.services import market as markets
+from imop_app.services.errors import AppError
+from imop_app.settings import MarketSettings, MarketSource
+from imop_app.state import AppState, place
+
+SOURCES: Final[dict[MarketSource, str]] = {
+    "bundled": "Bundled",
+    "upload": "Upload a history",
+    "tickers": "Tickers",
+    "moments": "Moments",
+}
+ENDINGS: Final = ["csv", "tsv", "txt", "xlsx", "xls", "parquet"]
+KINDS: Final = {"auto": "Detect", "returns": "Returns", "prices": "Prices"}
+UNITS: Final = {"auto": "Detect", "fraction": "Fractions (0.01)", "percent": "Percent (1.0)"}
+MEANS: Final = {
+    "arithmetic": "Arithmetic mean",
+    "geometric": "Geometric mean",
+    "exponential": "Recent years count more",
+    "shrunk": "Shrunk (Bayes–Stein)",
+}
+COVARIANCES: Final = {
+    "sample": "Sample",
+    "ledoit-wolf": "Shrunk (Ledoit–Wolf)",
+    "oas": "Shrunk (OAS)",
+    "exponential": "Recent years count more",
+    "constant-correlation": "One correlation for all",
+}
+
+
+def choose(state: AppState) -> None:
+    """Draw the choice; what is chosen goes into the workspace at once."""
+    before = state.workspace.market
+    source = st.segmented_control(
+        "Where the market comes from",
+        list(SOURCES),
+        format_func=SOURCES.__getitem__,
+        default=before.source if before else None,
+        key="market_source",
+        wrap=True,
+        help="Bundled sets, your own file of prices or returns, prices by ticker, or expected "
+        "returns and covariance as two tables.",
+    )
+    try:
+        if source == "bundled":
+            _bundled(state)
+        elif source == "upload":
+            _upload(state)
+        elif source == "tickers":
+            _tickers(state)
+        elif source == "moments":
+            _moments(state)
+    except AppError as error:
+        st.error(escape(str(error)), icon=":material/error:")
+
+
+def _bundled(state: AppState) -> None:
+    titles = markets.bundled_titles()
+    before = state.workspace.market
+    name = st.selectbox(
+        "Assets",
+        list(titles),
+        format_func=titles.__getitem__,
+        index=place(list(titles), before.bundled if before else next(iter(titles))),
+        key="bundled_market",
+        help="Sets that come with the studio, ready to use.",
+    )
+    if before is None or before.source != "bundled" or before.bundled != name:
+        state.choose_market(MarketSettings(source="bundled", bundled=name))
+        st.rerun()
+
+
+def _upload(state: AppState) -> None:
+    given = st.file_uploader(
+        "File with a return or price history",
+        type=ENDINGS,
+        key="market_file",
+        help="One column per asset and one row per date, or one row per date and asset. CSV, "
+        "Excel or Parquet; prices or returns, detected and correctable.",
+    )
+    before = state.workspace.market
+    if given is not None:
+        stored = state.workspace.box.put(given.name, given.getvalue())
+        if before is None or before.source != "upload" or before.file != stored:
+            fresh = MarketSettings(source="upload", file=stored)
+            markets.load(fresh, state.workspace.box)  # a file that cannot be read changes nothing
+            state.choose_market(fresh)
+            st.rerun()
+    if before is not None and before.source == "upload":
+        _how_read(state, before)
+
+
+def _how_read(state: AppState, before: MarketSettings) -> None:
+    with st.expander("How the file is read", icon=":material/settings:"):
+        columns = st.columns(4)
+        kind = columns[0].selectbox(
+            "Contents",
+            list(KINDS),
+            format_func=KINDS.__getitem__,
+            index=place(list(KINDS), before.kind),
+            key="market_kind",
+            help="Prices are turned into returns from one date to the next.",
+        )
+        units = columns[1].selectbox(
+            "Units",
+            list(UNITS),
+            format_func=UNITS.__getitem__,
+            index=place(list(UNITS), before.units),
+            key="market_units",
+            help="Whether one percent is written as 0.01 or as 1.0.",
+        )
+        mean, covariance = _estimators(before, columns[2], columns[3])
+    changed = replace(before, kind=kind, units=units, mean=mean, covariance=covariance)
+    if changed != before:
+        markets.load(changed, state.workspace.box)
+        state.choose_market(changed)
+        st.rerun()
+
+
+def _estimators(before: MarketSettings, left, right) -> tuple[str, str]:
+    mean = left.selectbox(
+        "Expected returns",
+        list(MEANS),
+        format_func=MEANS.__getitem__,
+        index=place(list(MEANS), before.mean),
+        key="market_mean",
+        help=word("expected return"),
+    )
+    covariance = right.selectbox(
+        "Covariance",
+        list(COVARIANCES),
+        format_func=COVARIANCES.__getitem__,
+        index=place(list(COVARIANCES), before.covariance),
+        key="market_covariance",
+        help=word("covariance") + " Shrinking makes it steadier where the history is short.",
+    )
+    return mean, covariance
+
+
+def _tickers(state: AppState) -> None:
+    before = state.workspace.market
+    listed = ", ".join(before.tickers) if before else ""
+    with st.form("tickers_form", border=False):
+        left, right = st.columns([3, 1])
+        text = left.text_input(
+            "Ticker symbols",
+            value=listed,
+            key="ticker_text",
+            placeholder="AAPL, MSFT, JNJ, XOM",
+            help="As on Yahoo Finance, separated by commas or spaces. This is the only thing in "
+            "the studio that uses the internet.",
+        )
+        years = right.number_input(
+            "Years",
+            min_value=1,
+            max_value=30,
+            value=10,
+            key="ticker_years",
+            help="How far the history goes back.",
+        )
+        asked = st.form_submit_button("Download", icon=":material/cloud_download:")
+    if asked:
+        symbols = tuple(dict.fromkeys(text.upper().replace(",", " ").split()))
+        if not symbols:
+            raise AppError("Name at least two ticker symbols, for example AAPL and MSFT.")
+        with st.spinner("Asking Yahoo Finance …"):
+            found = markets.download(symbols, int(years), state.workspace.box)
+        state.choose_market(found)
+        st.rerun()
+
+
+def _moments(state: AppState) -> None:
+    left, right = st.columns(2)
+    returns = left.file_uploader(
+        "Expected returns",
+        type=ENDINGS,
+        key="moments_returns",
+        help="Two columns: asset and expected return per year.",
+    )
+    covariance = right.file_uploader(
+        "Covariance",
+        type=ENDINGS,
+        key="moments_covariance",
+        help="A square table with the assets' names on both sides, per year.",
+    )
+    if returns is None or covariance is None:
+        if state.workspace.market is None or state.workspace.market.source != "moments":
+            st.caption("Two tables are needed; names of assets must be the same in both.")
+        return
+    box = state.workspace.box
+    fresh = MarketSettings(
+        source="moments",
+        file=box.put(returns.name, returns.getvalue()),
+        second=box.put(covariance.name, covariance.getvalue()),
+    )
+    before = state.workspace.market
+    if before is None or before.data != fresh:
+        markets.load(fresh, box)
+        state.choose_market(fresh)
+        st.rerun()

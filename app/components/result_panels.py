@@ -1,0 +1,88 @@
+"""What a run says, in parts that several pages share."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from imop_app.components import show
+from imop_app.components.words import word
+from imop_app.services import results
+from imop_engine.report import charts, charts_learn, charts_people
+from imop_engine.study import Study
+
+STATUS_HELP = "Identified: fixed by the portfolios. Bounded: only known not to be higher or lower. "
+STATUS_HELP += "Anchored: taken as known. Not seen: the portfolios say nothing."
+
+
+def key_figures(study: Study) -> None:
+    """The run in a few numbers."""
+    figures = results.figures(study)
+    shown = [
+        ("Investors", f"{figures['rounds']:,}", "weight"),
+        ("Explained", f"{figures['explained']:.1%}", "explained"),
+        ("Risk aversion", f"{figures['median_risk_aversion']:.2f}", "risk aversion"),
+        ("Outliers", f"{figures['outliers']:,}", "outlier"),
+        ("Certified", f"{figures['certified']:.1%}", "certified"),
+    ]
+    error = results.fixed_error(study)
+    if error is not None:
+        shown.insert(2, ("Error", f"{error:.4f}" if error >= 1e-4 else "< 0.0001", "error"))
+    show.figures(shown, "run")
+    for note in results.notes(study):
+        st.caption(show.escape(note))
+
+
+def overview(study: Study) -> None:
+    """Frontier and weights, the two pictures one looks at first."""
+    frontier, wants = results.frontier(study), results.preferences(study)
+    left, right = st.columns(2)
+    with left:
+        show.chart(
+            charts.frontier_chart(frontier.curves, frontier.cloud, band=frontier.band),
+            "result_frontier",
+        )
+    with right:
+        show.chart(
+            charts_people.preference_chart(wants.weight_bins, wants.fitted, brush=False),
+            "result_weights",
+        )
+
+
+def settling(study: Study) -> None:
+    """How the estimate came about: returns settling, and the surprise of each new portfolio."""
+    estimates, losses = results.settling(study)
+    left, right = st.columns(2)
+    with left:
+        if estimates is not None:
+            show.chart(charts_learn.settling_chart(estimates), "settling")
+    with right:
+        show.chart(charts.loss_chart(losses), "losses")
+
+
+def returns_table(returns: pd.DataFrame) -> None:
+    """The estimated returns, to read."""
+    with st.container(border=True):
+        st.markdown("**Table of returns** (% per year)", help=word("expected return"))
+        show.table(
+            returns,
+            "returns",
+            {
+                "asset": show.text("Asset"),
+                "estimate": show.percent("Estimated", "expected return"),
+                "low": show.percent("At least", "interval"),
+                "high": show.percent("At most", "interval"),
+                "status": st.column_config.TextColumn("Status", help=STATUS_HELP),
+                "true": show.percent("True", "simulated"),
+                "error": show.number("Error", "error", "%.4f"),
+                "history": show.percent("History"),
+                "implied": show.percent("Implied", "implied returns"),
+                "investors": show.number("Seen through", "seen through", "%d"),
+                "sentence": show.text("In words", width="large"),
+            },
+            alternative="Estimated expected return of each asset with interval, status and words",
+            height=min(600, 40 + 29 * len(returns)),
+        )
+        if "sentence" in returns:
+            with st.expander("The same in words", icon=":material/chat_bubble:"):
+                show.bullets(list(returns["sentence"]), most=60)

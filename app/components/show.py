@@ -1,0 +1,151 @@
+"""The parts every page is made of: heads, charts, tables, empty states, downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from imop_app.components.words import word
+
+if TYPE_CHECKING:  # a page without charts must not wait for them
+    import altair as alt
+    import pandas as pd
+
+NUMBER = st.column_config.NumberColumn
+TEXT = st.column_config.TextColumn
+
+
+def head(title: str, sentence: str, about: str | None = None) -> None:
+    """The top of a page: what it is and what it answers."""
+    st.title(title, anchor=False, help=None if about is None else word(about))
+    st.markdown(sentence)
+
+
+def chart(drawn: alt.LayerChart, key: str, **options: Any) -> Any:
+    """A chart in a frame of its own; returns what was selected in it, if anything can be."""
+    from imop_engine.report.style import stable_spec
+
+    with st.container(border=True):
+        return st.vega_lite_chart(
+            spec=stable_spec(drawn),
+            width="stretch",
+            key=f"chart_{key}",
+            alt=_alt(drawn),
+            **options,
+        )
+
+
+def _alt(drawn: alt.LayerChart) -> str:
+    return f"{drawn.title.text}. {drawn.title.subtitle}."
+
+
+def empty(icon: str, title: str, sentence: str) -> Any:
+    """What a page says before there is anything to show; buttons go into what it returns."""
+    box = st.container(border=True, key=f"empty_{title.lower().replace(' ', '_')[:30]}")
+    box.subheader(f"{icon} {title}", anchor=False)
+    box.markdown(sentence)
+    return box.container(horizontal=True)
+
+
+def figures(shown: Sequence[tuple[str, str, str]], key: str) -> None:
+    """Key figures beside each other: label, value, and the word that explains it."""
+    with st.container(horizontal=True, key=f"figures_{key}"):
+        for label, value, about in shown:
+            st.metric(label, value, border=True, help=word(about))
+
+
+def table(
+    data: pd.DataFrame,
+    key: str,
+    columns: Mapping[str, Any],
+    *,
+    alternative: str,
+    height: int | str = "auto",
+    **options: Any,
+) -> Any:
+    """A table that shows only the columns it explains, in their order."""
+    shown = [name for name in columns if name in data.columns]
+    return st.dataframe(
+        data,
+        hide_index=True,
+        column_order=shown,
+        column_config={name: columns[name] for name in shown},
+        height=height,
+        row_height=29,
+        key=f"table_{key}",
+        alt=alternative,
+        **options,
+    )
+
+
+def percent(label: str, about: str | None = None, *, digits: int = 2) -> Any:
+    """A column of shares or returns shown in percent."""
+    return NUMBER(label, format="percent" if digits == 2 else f"%.{digits}f", help=_help(about))
+
+
+def number(label: str, about: str | None = None, form: str = "%.4f") -> Any:
+    """A column of numbers."""
+    return NUMBER(label, format=form, help=_help(about))
+
+
+def text(label: str, about: str | None = None, width: Any = None) -> Any:
+    """A column of text."""
+    return TEXT(label, help=_help(about), width=width)
+
+
+def _help(about: str | None) -> str | None:
+    return None if about is None else word(about)
+
+
+def bullets(lines: Sequence[str], most: int = 8) -> None:
+    """Sentences as a list; the rest of a long one is counted."""
+    for line in lines[:most]:
+        st.markdown(f"- {escape(line)}")
+    if len(lines) > most:
+        st.caption(f"And {len(lines) - most:,} more; the table has them all.")
+
+
+def escape(line: str) -> str:
+    """Text of a file in a sentence of ours: what would be markup is shown as it is.
+
+    >>> escape("a_b*c [x](y) $1")
+    'a\\\\_b\\\\*c \\\\[x\\\\](y) \\\\$1'
+    """
+    for sign in "\\`*_[]$#<>~:":
+        line = line.replace(sign, "\\" + sign)
+    return line
+
+
+def pages(count: int, size: int, key: str) -> int:
+    """Which page of a long table to show; draws nothing where one is enough."""
+    total = max(1, -(-count // size))
+    if total == 1:
+        return 0
+    chosen = st.number_input(
+        f"Page (of {total:,})",
+        min_value=1,
+        max_value=total,
+        step=1,
+        key=key,
+        help=f"{count:,} rows, {size} at a time; downloads always have every row.",
+    )
+    return int(chosen) - 1
+
+
+def download(
+    label: str, content: Any, file_name: str, mime: str, about: str, *, main: bool = False
+) -> None:
+    """A button that hands out a file; `content` may be a function, called on the click."""
+    st.download_button(
+        label,
+        content,
+        file_name=file_name,
+        mime=mime,
+        icon=":material/download:",
+        type="primary" if main else "secondary",
+        on_click="ignore",
+        help=about,
+        key=f"download_{file_name}",
+    )

@@ -1,0 +1,186 @@
+"""Learning in the background: one thread per workspace, which pages look at and never wait for.
+
+The thread consumes a generator of steps and writes what it sees into a `Job`. It knows nothing of
+pages: it calls no `st.*`, and pages only read. A stopped job keeps its generator and goes on with
+the next step when it is resumed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from imop_app.settings import Settings
+
+LOG = logging.getLogger("imop")
+Status = Literal["running", "stopped", "finished", "failed"]
+
+# Steps kept for the live charts. When there are more every second one is dropped, so that a
+# stream of any length costs the same memory.
+TRAIL_POINTS: Final = 240
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What the live charts need of a step. The step itself carries its whole state, and a few
+    hundred states of a long stream would fill the memory."""
+
+    done: int
+    theta: Any
+    loss: float
+
+    @classmethod
+    def of(cls, step: Any) -> Point:
+        """The light part of a step."""
+        return cls(step.done, step.theta, step.loss)
+
+
+class Job:
+    """One run under way: how far it is, what it has seen, and how it ended.
+
+    `keep` takes the study and returns the id under which it can be shown from now on, and a
+    function that writes it down.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        steps: Callable[[], Iterator[Any]],
+        keep: Callable[[Any], tuple[str, Callable[[], None]]],
+        name: str,
+        checkpoint: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.name = name
+        self.status: Status = "running"
+        self.stage = "starting"
+        self.done = 0
+        self.total = 0
+        self.error: str | None = None
+        self.run: str | None = None  # the id under which the result is kept
+        self.adopted = False  # whether a page has made that run the one it shows
+        self.started = time.time()
+        self._make = steps
+        self._steps: Iterator[Any] | None = None
+        self._keep = keep
+        self._checkpoint = checkpoint
+        self._last: Any = None
+        self._trail: list[Point] = []
+        self._every = 1
+        self._count = 0
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._ended = threading.Event()  # there is something to show, or nothing more will come
+        self._thread: threading.Thread | None = None
+
+    @property
+    def share(self) -> float:
+        """The share of the portfolios that has been seen."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still works."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def trail(self) -> list[Point]:
+        """The steps so far, thinned; a copy, so that it holds still while it is drawn."""
+        with self._lock:
+            if self._last is None or (self._trail and self._trail[-1].done == self._last.done):
+                return list(self._trail)
+            return [*self._trail, Point.of(self._last)]
+
+    def start(self) -> None:
+        """Begin, or go on where it stopped."""
+        if self.alive or self.status == "finished":
+            return
+        self._stop.clear()
+        self._ended.clear()
+        self.status, self.error = "running", None
+        self._thread = threading.Thread(target=self._work, name=f"learn {self.name}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to stop after the step it is in."""
+        self._stop.set()
+
+    def wait_for_result(self, seconds: float) -> None:
+        """Wait until there is something to show, or the time is over."""
+        self._ended.wait(seconds)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until all is written, or the time is over."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _work(self) -> None:
+        try:
+            if self._steps is None:
+                self._steps = self._make()
+            for step in self._steps:
+                self._note(step)
+                if step.study is not None:
+                    # What can be shown is shown before it is written.
+                    self.run, write = self._keep(step.study)
+                    self.status = "finished"
+                    self._ended.set()
+                    write()
+                    return
+                if self._stop.is_set():
+                    break
+            if self._checkpoint is not None and self._last is not None:
+                self._checkpoint(self._last.state)
+            self.status = "stopped"
+        except Exception as error:  # whatever it is, the page must learn of it
+            LOG.debug("a run failed", exc_info=True)
+            text = str(error) or type(error).__name__
+            self.error = text[:1].upper() + text[1:]
+            self.status, self._steps = "failed", None
+        finally:
+            self._ended.set()
+
+    def _note(self, step: Any) -> None:
+        with self._lock:
+            self.stage, self.done, self.total = step.stage, step.done, step.total
+            self._last = step
+            if self._count % self._every == 0:
+                self._trail.append(Point.of(step))
+            self._count += 1
+            if len(self._trail) > TRAIL_POINTS:
+                self._trail = self._trail[::2]
+                self._every *= 2
+
+
+class JobBook:
+    """The jobs of this server, one for each workspace; a browser that reloads finds its own."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._lock = threading.Lock()
+
+    def get(self, workspace: str) -> Job | None:
+        """The workspace's job, running or not."""
+        with self._lock:
+            return self._jobs.get(workspace)
+
+    def put(self, workspace: str, job: Job) -> None:
+        """Make it the workspace's job; an older one that still works is asked to stop."""
+        with self._lock:
+            before = self._jobs.get(workspace)
+            self._jobs[workspace] = job
+        if before is not None and before is not job:
+            before.stop()
+
+    def drop(self, workspace: str) -> None:
+        """Forget the workspace's job."""
+        with self._lock:
+            before = self._jobs.pop(workspace, None)
+        if before is not None:
+            before.stop()
+
+
+JOBS = JobBook()

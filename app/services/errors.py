@@ -1,0 +1,40 @@
+"""Engine errors become sentences for the analyst."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from imop_engine.errors import ImopError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class AppError(Exception):
+    """Something the analyst can put right; the text says how."""
+
+
+def sentence(error: BaseException) -> str:
+    """The error's text, beginning with a capital, unless it begins with the name of a file."""
+    text = str(error)
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def sentences(function: Callable[P, T]) -> Callable[P, T]:
+    """Let what the engine raises on purpose leave as an `AppError`."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except ImopError as error:
+            raise AppError(sentence(error)) from error
+        except FileNotFoundError as error:
+            raise AppError(
+                f"A file of this workspace is gone ({sentence(error)}); upload it again."
+            ) from error
+
+    return wrapped

@@ -1,0 +1,267 @@
+"""Starting, stopping and watching a run. The work itself is a generator of the engine's study."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+import imop_engine as imop
+from imop_app.home import FileBox
+from imop_app.jobs import JOBS, Job
+from imop_app.services import market as markets
+from imop_app.services import people as crowd
+from imop_app.services import results
+from imop_app.services.errors import AppError, sentences
+from imop_app.services.market import MarketData
+from imop_app.services.people import PeopleData
+from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings
+from imop_app.store import RunRecord, RunStore
+from imop_app.workspace import Workspace
+from imop_engine.report import frames, frames_learn
+from imop_engine.study import StudySettings
+
+CHECKPOINT: Final = "stopped.npz"
+# Seconds that the page has for drawing a result before writing it takes half of the interpreter.
+HEAD_START = 1.0
+# The paper's securities 1 and 7, whose returns are taken as known throughout the project.
+PAPER_KNOWN: Final = (0, 6)
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """The tables behind the charts of a run under way."""
+
+    losses: pd.DataFrame
+    estimates: pd.DataFrame
+    curves: pd.DataFrame
+    cloud: pd.DataFrame
+
+
+def defaults(market: MarketSettings, batch: InvestorBatch) -> LearnSettings:
+    """Where an analyst starts who has chosen nothing.
+
+    Simulated investors who believe in the market's own returns must not be learned from those
+    very returns: then the start is zero.
+    """
+    given_away = batch.source == "sample" or (
+        batch.source == "simulate" and batch.simulation.views == 0.0
+    )
+    return LearnSettings(start="zero" if given_away else "search")
+
+
+def algorithms() -> tuple[str, ...]:
+    """The algorithms the engine has."""
+    from imop_engine.learner import ALGORITHMS
+
+    return tuple(ALGORITHMS)
+
+
+@sentences
+def known_assets(market: MarketSettings, box: FileBox) -> tuple[tuple[str, float], ...]:
+    """Two assets to take as known when the analyst has not chosen, with their historical return.
+
+    One from each end of the frontier of history: only assets that are held tie the rest to what
+    is known.
+    """
+    data = markets.load(market, box)
+    returns = data.expected_returns.to_numpy(dtype=float)
+    if market.source == "bundled" and market.bundled == "paper8":
+        first, second = PAPER_KNOWN
+    else:
+        ends = imop.efficient_frontier(markets.problem(data, market), returns).portfolios
+        second = int(np.argmax(ends[-1]))
+        held = ends[0].copy()
+        held[second] = -np.inf
+        first = int(np.argmax(held))
+    return tuple((data.names[i], float(returns[i])) for i in (first, second))
+
+
+def study_settings(settings: Settings, data: MarketData) -> StudySettings:
+    """What the analyst chose, in the engine's words."""
+    learn = settings.learn
+    anchors: Any = {"history": None, "assets": dict(learn.known), "none": ()}[learn.anchoring]
+    caps = {limit.asset: limit.cap for limit in settings.market.limits}
+    return StudySettings(
+        weights=learn.grid,
+        algorithm=learn.algorithm,
+        rate=learn.rate,
+        anchors=anchors,
+        upper=caps or 1.0,
+        bounds=settings.market.bounds,
+        start=learn.start,
+        level=learn.level,
+        refine=learn.refine,
+    )
+
+
+@sentences
+def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
+    """Begin a run with what the workspace has chosen; `state` goes on from an earlier one."""
+    settings = workspace.settings
+    if settings is None:
+        raise AppError("Choose a market and investors first.")
+    if workspace.learn is None:
+        learn = defaults(settings.market, settings.investors.first)
+        settings = replace(settings, learn=learn)
+    box, folder = workspace.box, workspace.folder
+    data = markets.load(settings.market, box)
+    people = crowd.load(settings.market, settings.investors, box)
+    _require_known(settings)
+    steps = _steps(settings, data, people, state)
+    name = run_name(data, people)
+
+    def keep(study: Any) -> tuple[str, Callable[[], None]]:
+        record = store.announce(_record(study, name, data, people, settings))
+        results.OPENED.put(store.location(record.id), study)
+
+        def write() -> None:
+            time.sleep(HEAD_START)
+            store.keep(study, record.id)
+            (folder / CHECKPOINT).unlink(missing_ok=True)
+
+        return record.id, write
+
+    job = Job(settings, lambda: steps, keep, name, _checkpoint(folder))
+    JOBS.put(workspace.id, job)
+    job.start()
+    return job
+
+
+def _steps(settings: Settings, data: MarketData, people: PeopleData, state: Any) -> Any:
+    from imop_engine.study import study_steps
+
+    return study_steps(
+        data.expected_returns,
+        data.covariance,
+        people.portfolios,
+        study_settings(settings, data),
+        truth=people.truth,
+        attributes=people.attributes,
+        dates=people.dates,
+        reading=tuple(one for one in (data.reading, *people.reports) if one is not None),
+        notes=data.notes,
+        state=state,
+    )
+
+
+def _checkpoint(folder: Path) -> Any:
+    def write(state: Any) -> None:
+        from imop_engine.study import save_state
+
+        folder.mkdir(parents=True, exist_ok=True)
+        save_state(state, folder / CHECKPOINT)
+
+    return write
+
+
+def _require_known(settings: Settings) -> None:
+    learn = settings.learn
+    if learn.anchoring == "assets" and len(learn.known) < 2:
+        raise AppError("Name two assets whose returns you know, or let history anchor the rest.")
+    if learn.algorithm == "full" and learn.grid == "exact":
+        raise AppError(
+            "The full algorithm compares the weights of a grid one by one; choose a number of "
+            "weights, 41 say, or the accelerated algorithm."
+        )
+
+
+def _record(
+    study: Any, name: str, data: MarketData, people: PeopleData, settings: Settings
+) -> RunRecord:
+    figures = study.figures
+    return RunRecord(
+        id="",
+        name=name,
+        created=time.time(),
+        market=data.title,
+        investors=people.title,
+        rounds=int(figures["rounds"]),
+        explained=float(figures["explained"]),
+        seconds=float(figures["seconds"]),
+        settings=settings,
+    )
+
+
+def run_name(data: MarketData, people: PeopleData) -> str:
+    """What a run is called until the analyst calls it something else."""
+    return f"{data.title}, {people.title} investors"
+
+
+@sentences
+def resume(workspace: Workspace, store: RunStore) -> Job:
+    """Go on where the last run stopped, also after a restart of the server."""
+    job = JOBS.get(workspace.id)
+    if job is not None and job.status == "stopped":
+        job.start()
+        return job
+    from imop_engine.study import load_state
+
+    return start(workspace, store, state=load_state(workspace.folder / CHECKPOINT))
+
+
+def can_resume(workspace: Workspace) -> bool:
+    """Whether there is a stopped run to go on with."""
+    job = JOBS.get(workspace.id)
+    if job is not None:
+        return job.status == "stopped"
+    return (workspace.folder / CHECKPOINT).is_file() and workspace.settings is not None
+
+
+def discard(workspace: Workspace) -> None:
+    """Forget a stopped run."""
+    JOBS.drop(workspace.id)
+    (workspace.folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def can_continue(workspace: Workspace, record: RunRecord | None) -> bool:
+    """Whether the shown run has seen the first of the portfolios that are loaded, and not all.
+
+    Only then can the learner go on from it, with the same digits as if it had never stopped.
+    """
+    settings = workspace.settings
+    if settings is None or record is None or record.settings is None:
+        return False
+    before, now = record.settings.investors.batches, settings.investors.batches
+    return (
+        record.settings.market == settings.market
+        and record.settings.learn == settings.learn
+        and len(now) > len(before)
+        and now[: len(before)] == before
+    )
+
+
+@sentences
+def continue_run(workspace: Workspace, store: RunStore) -> Job:
+    """Learn on from the shown run with the portfolios that came after it."""
+    if workspace.run is None:
+        raise AppError("There is no run to continue; learn one first.")
+    return start(workspace, store, state=store.open(workspace.run).state)
+
+
+def wait_briefly(job: Job, seconds: float) -> None:
+    """Give a short run the time to end, so that its result is there at once."""
+    job.wait_for_result(seconds)
+
+
+@sentences
+def live(workspace: Workspace, job: Job) -> Live | None:
+    """What the run under way has shown so far; None before its first step."""
+    trail = job.trail()
+    if not trail:
+        return None
+    data = markets.load(job.settings.market, workspace.box)
+    people = crowd.load(job.settings.market, job.settings.investors, workspace.box)
+    problem = markets.problem(data, job.settings.market)
+    newest = trail[-1]
+    return Live(
+        losses=frames_learn.losses(trail),
+        estimates=frames_learn.estimates(trail, data.names),
+        curves=frames_learn.moving_curves(problem, trail),
+        cloud=frames.cloud(problem, newest.theta, people.portfolios.to_numpy()),
+    )

@@ -1,0 +1,204 @@
+"""What the analyst takes away: tables, pictures, the report, and how to make it again."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from imop_app.home import data_folder
+from imop_app.services import results
+from imop_app.services.errors import AppError, sentences
+from imop_app.store import RunRecord
+from imop_engine.report import charts, charts_learn, charts_people, pictures
+from imop_engine.study import Study
+
+SHELL: Final = "shell"  # folder of a run with its data as files for the command line
+BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
+PDF_SECONDS: Final = 60
+PICTURES: Final[dict[str, str]] = {
+    "frontier": "Frontier",
+    "returns": "Returns",
+    "composition": "Composition",
+    "weights": "Weights",
+}
+
+
+@sentences
+def table_csv(study: Study, name: str) -> bytes:
+    """One table as CSV, safe to open in a spreadsheet."""
+    from imop_engine.tables.export import csv_text
+
+    return csv_text(_tables(study)[name]).encode()
+
+
+@sentences
+def workbook(study: Study) -> bytes:
+    """All tables as one Excel workbook."""
+    from imop_engine.tables.export import workbook as write
+
+    return write(_tables(study))
+
+
+@sentences
+def json_document(study: Study) -> bytes:
+    """All tables as one JSON document."""
+    from imop_engine.tables.export import json_text
+
+    return json_text(_tables(study)).encode()
+
+
+def _tables(study: Study) -> Any:
+    from imop_engine.study.files import study_tables
+
+    return study_tables(study)
+
+
+@sentences
+def html(study: Study, title: str, notes: str, command: str) -> str:
+    """The report as one HTML page that needs nothing else."""
+    from imop_engine.report.html import html_report
+
+    named = replace(study, settings=replace(study.settings, title=title, notes=notes))
+    return html_report(named, command=command)
+
+
+def framed(page: str) -> str:
+    """A page as an address for a frame. From there it cannot reach into the app around it."""
+    return "data:text/html;base64," + base64.b64encode(page.encode()).decode()
+
+
+def can_print() -> bool:
+    """Whether this machine has what it takes to make a PDF: a Chromium-like browser."""
+    return _browser() is not None
+
+
+@st.cache_resource(show_spinner=False)
+def _browser() -> str | None:
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def pdf(page: str) -> bytes:
+    """The report as PDF, printed by the browser that is installed here, without its network."""
+    browser = _browser()
+    if browser is None:
+        raise AppError("A PDF needs Chromium or Chrome on this machine; the HTML report prints.")
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "report.html", Path(folder) / "report.pdf"
+        source.write_text(page, encoding="utf-8")
+        command = [
+            browser, "--headless", "--disable-gpu", "--no-sandbox", "--no-pdf-header-footer",
+            "--disable-background-networking", "--proxy-server=127.0.0.1:9",
+            f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri(),
+        ]  # fmt: skip
+        try:
+            subprocess.run(command, capture_output=True, check=False, timeout=PDF_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AppError("The browser took too long to print; try again.") from None
+        if not target.exists():
+            raise AppError("The browser here could not print; print the HTML report instead.")
+        return target.read_bytes()
+
+
+@sentences
+def picture(study: Study, name: str, ending: str) -> bytes:
+    """One chart as SVG or PNG."""
+    return pictures.render(_chart(study, name), ending)
+
+
+def _chart(study: Study, name: str) -> Any:
+    seen = results.frontier(study)
+    wants = results.preferences(study)
+    makers: dict[str, Callable[[], Any]] = {
+        "frontier": lambda: charts.frontier_chart(seen.curves, seen.cloud, band=seen.band),
+        "returns": lambda: charts_learn.interval_chart(seen.returns),
+        "composition": lambda: charts_learn.transition_chart(seen.composition),
+        "weights": lambda: charts_people.preference_chart(
+            wants.weight_bins, wants.fitted, brush=False
+        ),
+    }
+    return makers[name]()
+
+
+def write_shell_inputs(study: Study, location: str) -> None:
+    """Write the run's data as files that `imop learn` reads, once, when somebody asks for them."""
+    from imop_engine.tables.export import csv_text
+
+    folder = Path(location) / SHELL
+    if folder.is_dir():
+        return
+    half = Path(tempfile.mkdtemp(dir=location, prefix=".new-"))
+    data = study.data
+    expected = data.expected_returns.rename("expected_return").rename_axis("asset").reset_index()
+    # By position, never by name: an investor may come back with another portfolio.
+    known = data.attributes.reset_index(drop=True)
+    known = known.rename(columns=lambda name: f"{name} (attribute)" if name in data.names else name)
+    people = pd.concat([known, data.portfolios.reset_index(drop=True)], axis=1)
+    people.insert(0, "investor", data.portfolios.index)
+    tables = {
+        "expected": expected,
+        "covariance": data.covariance.reset_index(names="asset"),
+        "portfolios": people,
+    }
+    for name, table in tables.items():
+        (half / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+    half.replace(folder)
+
+
+def command_line(record: RunRecord, location: str) -> str:
+    """The shell command that makes the run again from the files it kept."""
+    settings = record.settings
+    if settings is None or settings.learn.anchoring == "none":
+        return "# Without anchors a run is made again from Python only; see the other tab."
+    folder = Path(location) / SHELL
+    parts = ["imop", "learn", "--portfolios", str(folder / "portfolios.csv")]
+    parts += ["--expected", str(folder / "expected.csv")]
+    parts += ["--covariance", str(folder / "covariance.csv"), "--duplicates", "keep"]
+    learn = settings.learn
+    parts += ["--weights", str(learn.grid), "--algorithm", learn.algorithm]
+    parts += ["--rate", f"{learn.rate:g}", "--start", learn.start, "--level", f"{learn.level:g}"]
+    parts += ["--refine" if learn.refine else "--no-refine"]
+    for name, value in learn.known if learn.anchoring == "assets" else ():
+        parts += ["--anchor", f"{name}={value!r}"]
+    for limit in settings.market.limits:
+        parts += ["--cap", f"{limit.asset}={limit.cap!r}"]
+    if settings.market.bounds is not None:
+        parts += ["--bounds", *(repr(end) for end in settings.market.bounds)]
+    return shlex.join([*parts, "--out", "again"])
+
+
+def python_code(record: RunRecord, location: str) -> str:
+    """Python that opens the run, and makes it again from its own data and settings."""
+    return (
+        "from imop_engine.study import load_study, run_study, save_study\n"
+        "\n"
+        f"study = load_study({location!r})\n"
+        "print(study.frame_returns)\n"
+        "\n"
+        "data = study.data\n"
+        "again = run_study(\n"
+        "    data.expected_returns, data.covariance, data.portfolios, study.settings,\n"
+        "    truth=data.truth, attributes=data.attributes,\n"
+        ")\n"
+        "assert (again.theta == study.theta).all()\n"
+        'save_study(again, "again")\n'
+    )
+
+
+def reproduction() -> Path | None:
+    """The page that `imop reproduce` wrote, where one is found."""
+    places = [
+        Path.cwd() / "results" / "reproduce" / "index.html",
+        data_folder() / "reproduce" / "index.html",
+        Path(__file__).resolve().parents[2] / "results" / "reproduce" / "index.html",
+    ]
+    return next((place for place in places if place.is_file()), None)

@@ -1,0 +1,324 @@
+"""What a kept run says: its frontier, its returns, its investors, and how two runs differ."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+import imop_engine as imop
+from imop_app.services.errors import AppError, sentences
+from imop_app.store import RunRecord, RunStore
+from imop_engine.report import frames, frames_learn, frames_people, style
+from imop_engine.study import Study
+
+# A p-value below this is read as a contradiction, as everywhere in statistics.
+CONTRADICTED: Final = 0.05
+# Dots on the frontier beside the histogram; chosen ones come first.
+DOTS: Final = 1500
+# Lines from portfolios to the frontier; more would be a grey area.
+PROJECTED: Final = 400
+SCALES: Final = ("weight", "risk aversion")
+
+
+@dataclass(frozen=True, eq=False)
+class FrontierPicture:
+    """The tables behind the page of the frontier."""
+
+    curves: pd.DataFrame
+    band: pd.DataFrame | None
+    cloud: pd.DataFrame
+    projections: pd.DataFrame
+    returns: pd.DataFrame
+    composition: pd.DataFrame
+    fits: pd.DataFrame
+    simulated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PreferencePicture:
+    """The tables behind the page of preferences."""
+
+    investors: pd.DataFrame  # id, weight, intervals, risk_aversion, distance, status, attributes
+    points: pd.DataFrame  # investor, risk, return, in the order of `investors`
+    curves: pd.DataFrame
+    weight_bins: pd.DataFrame
+    aversion_bins: pd.DataFrame
+    fitted: pd.DataFrame | None
+    families: pd.DataFrame | None
+    family_said: str
+    distances: pd.DataFrame
+    threshold: float
+    segments: tuple[str, ...]
+
+
+@sentences
+def open_run(store: RunStore, run: str | None) -> Study | None:
+    """The study of a run; None where none is shown or it is gone."""
+    if run is None:
+        return None
+    try:
+        location = store.location(run)
+        return OPENED.get(location) or OPENED.put(location, store.open(run))
+    except FileNotFoundError:
+        return None
+
+
+class OpenedStudies:
+    """The studies used last, by where they are kept; a location is never used twice.
+
+    A run that has just ended is put here at once, so that showing it does not read it back.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._studies: OrderedDict[str, Study] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, location: str) -> Study | None:
+        """The study, if it is among the last."""
+        with self._lock:
+            if location in self._studies:
+                self._studies.move_to_end(location)
+            return self._studies.get(location)
+
+    def put(self, location: str, study: Study) -> Study:
+        """Remember a study and forget the one that was used longest ago."""
+        with self._lock:
+            self._studies[location] = study
+            while len(self._studies) > self._most:
+                self._studies.popitem(last=False)
+        return study
+
+
+OPENED: Final = OpenedStudies(8)
+
+
+def record_of(store: RunStore, run: str | None) -> RunRecord | None:
+    """The record of a run; None where there is none."""
+    return next((one for one in store.list() if one.id == run), None)
+
+
+def figures(study: Study) -> dict[str, Any]:
+    """The run in numbers."""
+    return study.figures
+
+
+def fixed_error(study: Study) -> float | None:
+    """Distance from the truth over the returns that the portfolios fix; None without a truth."""
+    return frames_learn.fixed_error(study.frame_returns)
+
+
+def settling(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:
+    """The estimates while portfolios came in, and how far each block of them was off."""
+    return frames_learn.settled(study), frames.loss_blocks(study.state.learned["_losses"].ravel())
+
+
+def notes(study: Study) -> tuple[str, ...]:
+    """What the analyst should know besides the tables."""
+    return study.notes
+
+
+@sentences
+def frontier(study: Study) -> FrontierPicture:
+    """The tables behind the page of the frontier; kept with the study."""
+    return _frontier(_key(study), study)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _frontier(key: str, _study: Study) -> FrontierPicture:
+    problem, theta = _study.problem, _study.theta
+    simulated = _study.data.truth is not None
+    if simulated:
+        other, series = _study.data.truth.to_numpy(dtype=float), style.TRUE
+    else:
+        other, series = _study.data.expected_returns.to_numpy(dtype=float), style.HISTORY
+    implied = frames_learn.implied(problem, _study.decisions)
+    curves = [
+        frames.curve(problem, theta, style.ESTIMATED),
+        frames.curve(problem, other, series),
+    ]
+    history = None if simulated else _study.data.expected_returns.to_numpy(dtype=float)
+    return FrontierPicture(
+        curves=pd.concat(curves, ignore_index=True),
+        band=frames_learn.band(_study),
+        cloud=frames_people.thinned(
+            frames_people.points(problem, theta, _study.decisions), frames.CLOUD_POINTS
+        ),
+        projections=frames_people.projections(_study.frontier, _study.decisions, PROJECTED),
+        returns=returns_table(_study).assign(implied=implied),
+        composition=frames_learn.composition(_study.frontier),
+        fits=imop.compare_fit(problem, theta, _study.decisions, history=history),
+        simulated=simulated,
+    )
+
+
+def returns_table(study: Study) -> pd.DataFrame:
+    """The table of returns; where the truth is known, history (which is the truth) is left out."""
+    table = study.frame_returns
+    if study.data.truth is None:
+        return table
+    # To the digits that are shown, and no negative zero among them.
+    table = table.assign(error=table["error"].round(4) + 0.0)
+    same = np.allclose(study.data.truth.to_numpy(), study.data.expected_returns.to_numpy())
+    return table.drop(columns="history") if same else table
+
+
+@sentences
+def preferences(study: Study) -> PreferencePicture:
+    """The tables behind the page of preferences; kept with the study."""
+    return _preferences(_key(study), study)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _preferences(key: str, _study: Study) -> PreferencePicture:
+    table = _study.frame_investors
+    table = table[np.isfinite(table["weight"])].reset_index(drop=True)
+    known = _study.distribution
+    weights = table["weight"].to_numpy(dtype=float)
+    bins = frames_people.weight_histogram(weights)
+    grid = _study.settings.weights
+    if isinstance(grid, int):
+        bins = frames_people.weight_histogram(weights, grid)
+    return PreferencePicture(
+        investors=table,
+        points=frames_people.points(_study.problem, _study.theta, _study.decisions),
+        curves=frames.curve(_study.problem, _study.theta, style.ESTIMATED),
+        weight_bins=bins,
+        aversion_bins=frames_people.aversion_histogram(table["risk_aversion"]),
+        fitted=None if known is None else frames_people.fitted_curve(bins, known.best.cdf),
+        families=None if known is None else known.to_frame(),
+        family_said=_family_said(_study),
+        distances=frames_people.distance_histogram(table["distance"], _study.fit.threshold),
+        threshold=_study.fit.threshold,
+        segments=frames_people.segment_names(_study.data.attributes),
+    )
+
+
+def _family_said(study: Study) -> str:
+    known = study.distribution
+    if known is None:
+        return "There are too few different weights to speak of a distribution."
+    best = known.best
+    shape = ", ".join(f"{name} {value:.2f}" for name, value in best.parameters.items())
+    named = f"The weights are described best by the {best.name} distribution"
+    named += f" ({shape})" if shape else ""
+    if not np.isfinite(best.p_value):
+        return f"{named}; there are too few investors to test it."
+    if best.p_value < CONTRADICTED:
+        return (
+            f"{named}, but the chi-square test contradicts it (p = {best.p_value:.2g}): read the "
+            "histogram, not the curve."
+        )
+    return f"{named}, and the chi-square test does not contradict it (p = {best.p_value:.2f})."
+
+
+def chosen(
+    picture: PreferencePicture, scale: str, interval: tuple[float, float] | None
+) -> np.ndarray:
+    """Which investors were brushed; none where nothing was."""
+    if interval is None:
+        return np.zeros(len(picture.investors), dtype=bool)
+    column = "weight" if scale == "weight" else "risk_aversion"
+    values = picture.investors[column].to_numpy(dtype=float)
+    return frames_people.between(values, *interval)
+
+
+def dots(picture: PreferencePicture, flags: np.ndarray) -> pd.DataFrame:
+    """The investors on the risk-return plane, the chosen ones flagged; thinned when many."""
+    table = picture.points.assign(chosen=flags)
+    return frames_people.thinned(table, DOTS, flags)
+
+
+def chosen_table(picture: PreferencePicture, flags: np.ndarray) -> pd.DataFrame:
+    """The rows of the chosen investors; all of them where none was chosen."""
+    return picture.investors[flags] if flags.any() else picture.investors
+
+
+def chosen_said(picture: PreferencePicture, flags: np.ndarray) -> str:
+    """How many were chosen, and what is typical of them."""
+    return frames_people.chosen_said(picture.investors, flags)
+
+
+def outliers(study: Study, most: int = 200) -> pd.DataFrame:
+    """The investors whom one frontier does not explain, the furthest first."""
+    table = study.fit.investors
+    found = table[table["outlier"]].sort_values("distance", ascending=False).head(most)
+    return found.drop(columns="outlier").rename_axis("investor").reset_index()
+
+
+def fit_said(study: Study) -> str:
+    """How much of the holdings one frontier explains."""
+    return study.fit.sentence()
+
+
+@sentences
+def segments(study: Study, attribute: str) -> pd.DataFrame:
+    """Weights by group of investors."""
+    if study.preferences is None:
+        raise AppError("The weights have no intervals, so groups cannot be compared.")
+    column = study.data.attributes[attribute][study.data.good].iloc[: study.rounds]
+    table = imop.preference_segments(study.preferences, column.tolist())
+    return table.assign(segment=table["segment"].astype(str))
+
+
+def investor_names(study: Study, most: int = 20_000) -> list[str]:
+    """The investors to choose from; of very many the first, as the search field has them all."""
+    return [str(name) for name in study.decisions.index[:most]]
+
+
+def investor_page(study: Study, investor: str) -> tuple[pd.Series, pd.DataFrame] | None:
+    """One investor: her row, and what she holds beside the nearest efficient portfolio."""
+    names = study.decisions.index.astype(str)
+    found = np.flatnonzero(names == investor)
+    if not len(found):
+        return None
+    at = int(found[-1])
+    nearest = study.frontier.project(study.decisions.iloc[[at]]).points[0]
+    held = frames_people.composition(study.decisions, investor, nearest)
+    table = study.frame_investors
+    row = table[table["id"].astype(str) == investor].iloc[-1]
+    return row, held
+
+
+def investor_said(row: pd.Series) -> str:
+    """One investor's preference in a sentence."""
+    return frames_people.investor_said(row)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two runs side by side."""
+
+    returns: pd.DataFrame
+    table: pd.DataFrame
+    curves: pd.DataFrame
+    weights: pd.DataFrame
+    figures: pd.DataFrame
+
+
+@sentences
+def compare(left: Study, right: Study) -> Comparison:
+    """Tables that set two runs side by side; they must share assets."""
+    returns = frames_learn.compared_returns(left.frame_returns, right.frame_returns)
+    if returns.empty:
+        raise AppError("These two runs have no asset in common; compare runs on the same market.")
+    return Comparison(
+        returns=returns,
+        table=frames_learn.compared_table(left.frame_returns, right.frame_returns),
+        curves=frames_learn.compared_curves(left.frame_frontier, right.frame_frontier),
+        weights=frames_learn.compared_weights(
+            left.frame_investors["weight"].to_numpy(), right.frame_investors["weight"].to_numpy()
+        ),
+        figures=frames_learn.compared_figures(left.figures, right.figures),
+    )
+
+
+def _key(study: Study) -> str:
+    """What names a study in a cache: its estimate and its portfolios, to the last bit."""
+    return f"{study.state.seen}-{study.theta.tobytes().hex()}-{study.settings!r}"

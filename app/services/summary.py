@@ -1,0 +1,52 @@
+"""What the strip says of market, investors and result, in a few words each."""
+
+from __future__ import annotations
+
+from imop_app.services import learning, results
+from imop_app.services import market as markets
+from imop_app.services import people as crowd
+from imop_app.services.errors import AppError
+from imop_app.store import RunStore
+from imop_app.workspace import Workspace
+
+
+def market(workspace: Workspace) -> str:
+    """The market's title and size, or that it cannot be read."""
+    try:
+        data = markets.load(workspace.market, workspace.box)
+    except AppError:
+        return "cannot be read"
+    return data.title
+
+
+def investors(workspace: Workspace) -> str:
+    """How many investors, and from where; or that they cannot be read."""
+    try:
+        people = crowd.load(workspace.market, workspace.investors, workspace.box)
+    except AppError:
+        return "cannot be read"
+    return people.title
+
+
+def result(workspace: Workspace, store: RunStore) -> str | None:
+    """What the shown run explains; None where it is gone."""
+    record = results.record_of(store, workspace.run)
+    if record is None:
+        return None
+    return f"{record.explained:.1%} explained"
+
+
+def changes(workspace: Workspace, store: RunStore) -> tuple[str, ...]:
+    """What was changed since the shown run, by the page where it was; empty where nothing was."""
+    record = results.record_of(store, workspace.run)
+    settings = workspace.settings
+    if record is None or record.settings is None or settings is None:
+        return () if settings is None else ("the run",)
+    learn = workspace.learn or learning.defaults(settings.market, settings.investors.first)
+    before = record.settings
+    pairs = {
+        "market": (before.market, settings.market),
+        "investors": (before.investors, settings.investors),
+        "learning": (before.learn, learn),
+    }
+    return tuple(name for name, (then, now) in pairs.items() if then != now)

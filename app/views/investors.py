@@ -1,0 +1,179 @@
+"""Investors: whose portfolios we learn from, what they hold, and what reading them noted."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from imop_app.components import frame, investor_source, more_portfolios, show
+from imop_app.services import people as crowd
+from imop_app.services.errors import AppError
+from imop_app.settings import InvestorSettings
+from imop_app.state import AppState, current
+from imop_engine.report import charts_people
+
+ROWS: Final = 100
+Filter = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def page() -> None:
+    """Draw the page."""
+    state = current()
+    show.head(
+        "Investors",
+        "Whose portfolios do we learn from? Only the portfolios are needed: what their owners "
+        "believe and want is what we find out.",
+    )
+    if state.workspace.market is None:
+        with show.empty(
+            ":material/groups:",
+            "First a market",
+            "Portfolios are shares of assets, so the assets come first. After that, simulate "
+            "investors to see how it works, or drop your own file here.",
+        ):
+            frame.link(state, "market", "Choose a market")
+        return
+    try:
+        if state.workspace.investors is None:
+            _welcome(state)
+        investor_source.choose(state)
+        if state.workspace.investors is not None:
+            _loaded(state, state.workspace.investors)
+    except AppError as error:
+        st.error(show.escape(str(error)), icon=":material/error:")
+
+
+def _welcome(state: AppState) -> None:
+    with show.empty(
+        ":material/groups:",
+        "Who holds what?",
+        "**Simulate** draws investors on this market, so that you can compare what is learned with "
+        "the truth. **Upload** takes a file of holdings: one row an investor or one row a holding.",
+    ):
+        st.button(
+            "Simulate 1,000 investors",
+            icon=":material/play_arrow:",
+            type="primary",
+            key="simulate_now",
+            on_click=state.choose_investors,
+            args=(InvestorSettings(),),
+        )
+
+
+def _loaded(state: AppState, chosen: InvestorSettings) -> None:
+    workspace = state.workspace
+    people = crowd.load(workspace.market, chosen, workspace.box)
+    st.subheader(show.escape(f"{people.title} investors"), anchor=False)
+    _report(people)
+    wanted = _filters(people)
+    picture = crowd.picture(workspace.market, chosen, workspace.box, wanted)
+    left, right = st.columns(2)
+    with left:
+        picked = _cloud(picture)
+    with right:
+        show.chart(charts_people.holdings_chart(picture.holdings), "holdings")
+    _table(people, wanted, picked)
+    more_portfolios.add(state, chosen)
+    frame.link(state, "learn", "Next: learn")
+
+
+def _report(people: crowd.PeopleData) -> None:
+    if not people.reports:
+        return
+    said = crowd.reports_said(people)
+    lines = crowd.reports_table(people)
+    clean = not said
+    title = "Reading report: nothing to remark" if clean else "Reading report"
+    icon = ":material/check_circle:" if clean else ":material/rule:"
+    with st.expander(title, icon=icon, expanded=not clean):
+        for report in people.reports:
+            st.markdown(show.escape(report.summary()))
+        show.bullets(said)
+        if len(lines):
+            number = show.pages(len(lines), ROWS, "report_page")
+            show.table(
+                lines.iloc[number * ROWS : (number + 1) * ROWS],
+                "reading_people",
+                {name: show.text(name.capitalize()) for name in lines.columns},
+                alternative="Everything that reading the file noted, changed or refused",
+                height=240,
+            )
+
+
+def _filters(people: crowd.PeopleData) -> Filter:
+    choices = crowd.filters(people)
+    if not choices:
+        return ()
+    chosen = []
+    with st.container(horizontal=True, key="filters"):
+        for name, values in choices.items():
+            picked = st.multiselect(
+                name,
+                values,
+                default=[],
+                key=f"filter_{name}",
+                placeholder="All",
+                help="Show only investors with one of these values.",
+                width=260,
+            )
+            if picked:
+                chosen.append((name, tuple(picked)))
+    return tuple(chosen)
+
+
+def _cloud(picture: crowd.PeoplePicture) -> str | None:
+    if picture.points is None:
+        show.chart(charts_people.density_chart(picture.cells, picture.curve), "density")
+        return None
+    picked = show.chart(
+        charts_people.cloud_chart(picture.points, picture.curve),
+        "cloud",
+        on_select="rerun",
+        selection_mode=[charts_people.PICK],
+    )
+    return _name(picked)
+
+
+def _name(picked: Any) -> str | None:
+    selection = getattr(picked, "selection", None) or {}
+    found = selection.get(charts_people.PICK) or []
+    return str(found[0]["investor"]) if found and "investor" in found[0] else None
+
+
+def _table(people: crowd.PeopleData, wanted: Filter, picked: str | None) -> None:
+    with st.container(border=True):
+        st.markdown("**Portfolios** (% of each; click a row to see it)")
+        left, right = st.columns([3, 1])
+        search = left.text_input(
+            "Find an investor",
+            value="",
+            key="investor_search",
+            placeholder="Part of a name",
+            help="Shows only investors whose name contains this.",
+        )
+        rows = crowd.shown_rows(people, wanted, search)
+        with right:
+            number = show.pages(len(rows), ROWS, "investor_page")
+        part = crowd.page_of(people, rows, number, ROWS)
+        assets = list(people.portfolios.columns)
+        columns = {
+            name: show.number(str(name), form="%.1f") if name in assets else show.text(str(name))
+            for name in part.columns
+        }
+        clicked = show.table(
+            part,
+            "portfolios",
+            columns,
+            alternative="Portfolios of the investors, one page",
+            height=300,
+            on_select="rerun",
+            selection_mode="single-row",
+        )
+    chosen = clicked.selection.rows if clicked is not None else []
+    investor = str(part.iloc[chosen[0]]["investor"]) if chosen else picked
+    if investor is None:
+        return
+    held = crowd.composition(people, investor)
+    if held is not None:
+        show.chart(charts_people.composition_chart(held, investor), "composition")

@@ -1,0 +1,137 @@
+"""Learn: the few settings that matter, the run while it works, and what came out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from imop_app.components import frame, learn_settings, result_panels, show, status
+from imop_app.jobs import Job
+from imop_app.services import learning, results
+from imop_app.services.errors import AppError
+from imop_app.state import AppState, current
+from imop_engine.report import charts, charts_learn
+
+# A short run ends within this time; then its result is there without a picture in between.
+BRIEF_SECONDS: Final = 1.2
+
+
+def page() -> None:
+    """Draw the page."""
+    state = current()
+    show.head(
+        "Learn",
+        "Each investor holds a portfolio on the same frontier, at her own balance of return and "
+        "risk. From the portfolios, one after another, we learn the expected returns behind them.",
+    )
+    if state.settings is None:
+        _not_ready(state)
+        return
+    try:
+        learn_settings.choose(state)
+        _buttons(state)
+        job = state.job
+        if job is not None and job.status in ("running", "stopped"):
+            _watch(state, job)
+        else:
+            _result(state)
+    except AppError as error:
+        st.error(show.escape(str(error)), icon=":material/error:")
+
+
+def _not_ready(state: AppState) -> None:
+    missing = "market" if state.workspace.market is None else "investors"
+    with show.empty(
+        ":material/school:",
+        "Nothing to learn from yet",
+        "Learning needs a market and investors. With both in place this page has one button.",
+    ):
+        frame.link(state, missing, f"Choose {'a market' if missing == 'market' else 'investors'}")
+
+
+def _buttons(state: AppState) -> None:
+    job, workspace = state.job, state.workspace
+    running = job is not None and job.status == "running"
+    record = results.record_of(state.store, workspace.run)
+    with st.container(horizontal=True, vertical_alignment="center", key="learn_buttons"):
+        asked = st.button(
+            "Learn again" if record else "Learn",
+            icon=":material/school:",
+            type="primary",
+            disabled=running,
+            key="learn_start",
+            shortcut="Ctrl+Enter",
+            help="Starts a new run with these settings. It goes on while you look at other pages.",
+        )
+        if learning.can_resume(workspace):
+            if st.button(
+                "Resume",
+                icon=":material/play_arrow:",
+                key="learn_resume",
+                help="Goes on with the next investor, with the same digits as without a stop.",
+            ):
+                _begin(state, learning.resume)
+        elif learning.can_continue(workspace, record) and st.button(
+            "Continue with the new portfolios",
+            icon=":material/playlist_add:",
+            key="learn_continue",
+            disabled=running,
+            help="Learns only from the portfolios that came after the shown run.",
+        ):
+            _begin(state, learning.continue_run)
+        if asked:
+            _begin(state, learning.start)
+
+
+def _begin(state: AppState, how) -> None:
+    state.workspace.learn = learn_settings.chosen(state)
+    state.workspace.save()
+    job = how(state.workspace, state.store)
+    learning.wait_briefly(job, BRIEF_SECONDS)
+    st.rerun()
+
+
+def _watch(state: AppState, job: Job) -> None:
+    if job.status == "stopped":
+        st.info(
+            f"Stopped after {job.done:,} of {job.total:,} investors. Resume goes on from here.",
+            icon=":material/pause_circle:",
+        )
+        _live(state, job)
+    else:
+        st.fragment(_live, run_every=status.LOOK_SECONDS * 2)(state, job)
+
+
+def _live(state: AppState, job: Job) -> None:
+    seen = learning.live(state.workspace, job)
+    if seen is None:
+        st.caption("Waiting for the first step …")
+        return
+    left, right = st.columns(2)
+    with left:
+        show.chart(charts_learn.live_frontier_chart(seen.curves, seen.cloud), "live_frontier")
+    with right:
+        show.chart(charts_learn.settling_chart(seen.estimates), "live_estimates")
+    show.chart(charts.loss_chart(seen.losses), "live_losses")
+
+
+def _result(state: AppState) -> None:
+    study = results.open_run(state.store, state.workspace.run)
+    if study is None:
+        with show.empty(
+            ":material/school:",
+            "Ready to learn",
+            "Press **Learn**. A thousand investors take about a second; more take longer and go on "
+            "while you look at other pages.",
+        ):
+            pass
+        return
+    st.subheader("What came out", anchor=False)
+    result_panels.key_figures(study)
+    result_panels.overview(study)
+    result_panels.settling(study)
+    with st.container(horizontal=True):
+        frame.link(state, "frontier", "Read the frontier")
+        frame.link(state, "preferences", "See the preferences")
+        frame.link(state, "report", "Take it away")

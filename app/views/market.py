@@ -1,0 +1,168 @@
+"""Market: which assets there are, what they returned, how they move together, what limits them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from imop_app.components import frame, market_source, show
+from imop_app.components.words import word
+from imop_app.services import market as markets
+from imop_app.services.errors import AppError
+from imop_app.settings import InvestorSettings, MarketSettings
+from imop_app.state import AppState, current
+
+
+def page() -> None:
+    """Draw the page."""
+    state = current()
+    show.head(
+        "Market",
+        "Which assets can investors choose from, what did they return, and how do they move "
+        "together?",
+    )
+    if state.workspace.market is None:
+        _welcome(state)
+    market_source.choose(state)
+    chosen = state.workspace.market
+    if chosen is None:
+        return
+    try:
+        _loaded(state, chosen)
+    except AppError as error:
+        st.error(show.escape(str(error)), icon=":material/error:")
+
+
+def _welcome(state: AppState) -> None:
+    buttons = show.empty(
+        ":material/waving_hand:",
+        "Welcome",
+        "Investors hold portfolios; from those alone the studio learns the returns they must "
+        "believe in. Three steps: **1** choose a *market* here, **2** add *investors*, **3** press "
+        "*Learn*. Start with an example and change it later, or bring your own files below.",
+    )
+    with buttons:
+        for name, title in markets.bundled_titles().items():
+            st.button(
+                f"Example: {title}",
+                key=f"example_{name}",
+                icon=":material/play_arrow:",
+                type="primary" if name == "paper8" else "secondary",
+                on_click=_example,
+                args=(state, name),
+                help="Loads this market and 1,000 simulated investors.",
+            )
+
+
+def _example(state: AppState, name: str) -> None:
+    state.choose_market(MarketSettings(source="bundled", bundled=name))
+    state.choose_investors(InvestorSettings())
+    state.forget_widgets()
+    st.session_state["market_source"] = "bundled"  # the choice is on the screen already, empty
+
+
+def _loaded(state: AppState, chosen: MarketSettings) -> None:
+    from imop_engine.report import charts_market  # not before there is something to draw
+
+    box = state.workspace.box
+    data = markets.load(chosen, box)
+    st.subheader(data.title, anchor=False)
+    st.caption(data.description)
+    _quality(data)
+    picture = markets.picture(chosen, box)
+    left, right = st.columns(2)
+    with left:
+        show.chart(charts_market.asset_chart(picture.assets, picture.curve), "assets")
+    with right:
+        if picture.growth is None:
+            show.chart(charts_market.moments_chart(picture.assets), "moments")
+        else:
+            show.chart(charts_market.growth_chart(picture.growth), "growth")
+    left, right = st.columns(2)
+    with left:
+        show.chart(charts_market.correlation_chart(picture.correlations), "correlation")
+    with right:
+        _limits(state, chosen, data)
+    frame.link(state, "investors", "Next: investors")
+
+
+def _quality(data: markets.MarketData) -> None:
+    said = markets.quality(data)
+    if data.reading is None and not said:
+        return
+    clean = not said
+    title = "Reading report: nothing to remark" if clean else "Reading report"
+    icon = ":material/check_circle:" if clean else ":material/rule:"
+    with st.expander(title, icon=icon, expanded=not clean):
+        for label, value in data.guessed:
+            st.markdown(f"Detected **{show.escape(label)}**: {show.escape(value)}")
+        show.bullets(said)
+        if data.reading is not None:
+            lines = data.reading.to_frame()
+            if len(lines):
+                show.table(
+                    lines.head(1000),
+                    "reading_market",
+                    {name: show.text(name.capitalize()) for name in lines.columns},
+                    alternative="Everything that reading the file noted, changed or refused",
+                    height=240,
+                )
+
+
+def _limits(state: AppState, chosen: MarketSettings, data: markets.MarketData) -> None:
+    """Caps and bounds per asset, in percent, edited in place."""
+    key = f"limits_{'-'.join(data.names)[:60]}"
+    # The editor keeps the edits on top of the table it was first given. That table must not
+    # change under it while the page is open, and must be new when the page is opened again.
+    if key not in st.session_state:
+        state.drafts[key] = markets.limits_table(data, chosen)
+    with st.container(border=True):
+        st.markdown(
+            "**Caps and bounds** (%, per year)",
+            help=f"Click a cap to change it. {word('cap')}",
+        )
+        edited = st.data_editor(
+            state.drafts[key],
+            hide_index=True,
+            disabled=["asset", "return", "risk"],
+            key=key,
+            height=min(400, 40 + 35 * data.size),
+            column_config={
+                "asset": st.column_config.TextColumn("Asset"),
+                "return": show.number("Return (%)", "expected return", "%.1f"),
+                "risk": show.number("Risk (%)", "risk", "%.1f"),
+                "cap": st.column_config.NumberColumn(
+                    "Cap (%)", min_value=0.0, max_value=100.0, format="%.0f", help=word("cap")
+                ),
+            },
+        )
+        low, high = _bounds(chosen, data)
+        try:
+            limited = markets.with_limits(chosen, data, edited, low, high)
+        except AppError as error:
+            st.error(show.escape(str(error)), icon=":material/error:")
+            return
+        if limited != chosen:
+            state.choose_market(limited)
+            st.rerun()
+
+
+def _bounds(chosen: MarketSettings, data: markets.MarketData) -> tuple[float | None, float | None]:
+    left, right = st.columns(2)
+    before = markets.bounds_percent(chosen, data)
+    ends = []
+    for column, label, key, first in (
+        (left, "No return below (%)", "bound_low", before[0]),
+        (right, "No return above (%)", "bound_high", before[1]),
+    ):
+        ends.append(
+            column.number_input(
+                label,
+                step=1.0,
+                format="%.1f",
+                placeholder="no bound",
+                value=first,
+                key=key,
+                help="The learner never answers beyond this for any asset.",
+            )
+        )
+    return ends[0], ends[1]

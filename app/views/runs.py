@@ -1,0 +1,183 @@
+"""Runs: everything learned in this workspace, to open, compare, make again or delete."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from imop_app.components import frame, show
+from imop_app.services import reports, results
+from imop_app.services.errors import AppError
+from imop_app.state import AppState, current, place
+from imop_app.store import RunRecord
+from imop_engine.report import charts_learn
+
+
+def page() -> None:
+    """Draw the page."""
+    state = current()
+    show.head(
+        "Runs",
+        "Everything learned in this workspace, kept in files on this machine. Open one, compare "
+        "two, or make one again from a shell or from Python.",
+    )
+    records = state.store.list()
+    if not records:
+        with show.empty(
+            ":material/history:",
+            "No runs yet",
+            "Each time you press *Learn*, the result is kept here with its data and settings, and "
+            "is still there after a restart.",
+        ):
+            frame.link(state, "learn", "Go and learn")
+        return
+    try:
+        chosen = _list(state, records)
+        if chosen is not None:
+            _one(state, chosen)
+        _compare(state, records)
+    except AppError as error:
+        st.error(show.escape(str(error)), icon=":material/error:")
+
+
+def _list(state: AppState, records: list[RunRecord]) -> RunRecord | None:
+    table = pd.DataFrame(
+        {
+            "shown": [record.id == state.workspace.run for record in records],
+            "name": [record.name for record in records],
+            "when": [record.when for record in records],
+            "market": [record.market for record in records],
+            "rounds": [record.rounds for record in records],
+            "explained": [record.explained for record in records],
+            "seconds": [record.seconds for record in records],
+        }
+    )
+    picked = show.table(
+        table,
+        "runs",
+        {
+            "shown": st.column_config.CheckboxColumn("Shown", help="The run the pages show."),
+            "name": show.text("Name", width="large"),
+            "when": show.text("When"),
+            "market": show.text("Market"),
+            "rounds": show.number("Investors", form="%d"),
+            "explained": show.percent("Explained", "explained"),
+            "seconds": show.number("Seconds", form="%.1f"),
+        },
+        alternative="The runs of this workspace, the newest first",
+        on_select="rerun",
+        selection_mode="single-row",
+    )
+    rows = picked.selection.rows
+    if not rows:
+        st.caption("Click a row to open, rename, repeat or delete that run.")
+        return None
+    return records[rows[0]]
+
+
+def _one(state: AppState, record: RunRecord) -> None:
+    with st.container(border=True):
+        name = st.text_input(
+            "Name",
+            value=record.name,
+            key=f"run_name_{record.id}",
+            max_chars=80,
+            help="For you to recognise it.",
+        )
+        if name.strip() and name != record.name:
+            state.store.rename(record.id, name)
+            st.rerun()
+        with st.container(horizontal=True):
+            if st.button(
+                "Open",
+                icon=":material/open_in_new:",
+                type="primary",
+                key="run_open",
+                help="Shows this run on all pages and brings back its data and settings.",
+            ):
+                _open(state, record)
+            if st.button("Delete", icon=":material/delete:", key="run_delete"):
+                _confirm(state, record)
+        location = state.store.location(record.id)
+        study = results.open_run(state.store, record.id)
+        if study is not None:
+            reports.write_shell_inputs(study, location)
+        shell, python = st.tabs(["From a shell", "From Python"])
+        shell.code(reports.command_line(record, location), language="sh")
+        python.code(reports.python_code(record, location), language="python")
+
+
+def _open(state: AppState, record: RunRecord) -> None:
+    if record.settings is not None:
+        state.choose_market(record.settings.market)
+        state.choose_investors(record.settings.investors)
+        state.choose_learning(record.settings.learn)
+    state.show_run(record.id)
+    state.forget_widgets()
+    frame.go(state, "frontier")
+
+
+@st.dialog("Delete this run?")
+def _confirm(state: AppState, record: RunRecord) -> None:
+    st.markdown(f"**{show.escape(record.label)}** will be removed for good, with its files.")
+    with st.container(horizontal=True):
+        if st.button("Delete for good", type="primary", key="run_delete_yes"):
+            if state.workspace.run == record.id:
+                state.show_run(None)
+            state.store.delete(record.id)
+            st.rerun()
+        if st.button("Keep it", key="run_delete_no"):
+            st.rerun()
+
+
+def _compare(state: AppState, records: list[RunRecord]) -> None:
+    if len(records) < 2:
+        return
+    st.subheader("Compare two", anchor=False)
+    by_id = {record.id: record for record in records}
+    left, right = st.columns(2)
+    first = left.selectbox(
+        "A",
+        list(by_id),
+        format_func=lambda one: by_id[one].label,
+        index=place(list(by_id), records[1].id),
+        key="compare_a",
+        help="The run that is drawn solid.",
+    )
+    second = right.selectbox(
+        "B",
+        list(by_id),
+        format_func=lambda one: by_id[one].label,
+        index=place(list(by_id), records[0].id),
+        key="compare_b",
+        help="The run that is drawn dashed.",
+    )
+    a, b = results.open_run(state.store, first), results.open_run(state.store, second)
+    if a is None or b is None:
+        return
+    both = results.compare(a, b)
+    left, right = st.columns(2)
+    with left:
+        show.chart(charts_learn.compared_frontiers_chart(both.curves), "compare_frontiers")
+        show.chart(charts_learn.compared_weights_chart(both.weights), "compare_weights")
+    with right:
+        show.chart(charts_learn.compared_returns_chart(both.returns), "compare_returns")
+        show.table(
+            both.figures,
+            "compare_figures",
+            {"figure": show.text("Figure"), "A": show.text("A"), "B": show.text("B")},
+            alternative="Key figures of the two runs",
+        )
+    show.table(
+        both.table,
+        "compare_returns",
+        {
+            "asset": show.text("Asset"),
+            "A": show.percent("A", "expected return"),
+            "B": show.percent("B", "expected return"),
+            "difference": show.percent("B − A"),
+            "status A": show.text("Status in A"),
+            "status B": show.text("Status in B"),
+        },
+        alternative="Estimated returns of the two runs and their difference",
+    )

@@ -1,0 +1,137 @@
+"""A workspace: what the analyst chose, kept in one JSON file so that a reload finds it again."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from imop_app.home import FileBox, data_folder, is_safe, new_id, write_json
+from imop_app.settings import (
+    InvestorSettings,
+    LearnSettings,
+    MarketSettings,
+    Settings,
+    from_plain,
+    to_plain,
+)
+
+FILE: Final = "workspace.json"
+VERSION: Final = 1
+
+
+@dataclass
+class Workspace:
+    """Everything an analyst has chosen so far; None where she has not come to it yet."""
+
+    id: str
+    name: str = "Untitled"
+    market: MarketSettings | None = None
+    investors: InvestorSettings | None = None
+    learn: LearnSettings | None = None
+    run: str | None = None  # the run that Frontier, Preferences and Report show
+    title: str = ""  # of the report
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        if not is_safe(self.id):
+            raise ValueError(f"{self.id!r} cannot name a workspace")
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept; made when there is something to keep."""
+        return data_folder() / "workspaces" / self.id
+
+    @property
+    def box(self) -> FileBox:
+        """The files the analyst gave."""
+        return FileBox(self.folder / "files")
+
+    @property
+    def settings(self) -> Settings | None:
+        """What a run would be started with, once market and investors are there."""
+        if self.market is None or self.investors is None:
+            return None
+        return Settings(self.market, self.investors, self.learn or LearnSettings())
+
+    def save(self) -> None:
+        """Write it down."""
+        parts = {
+            "name": self.name,
+            "market": to_plain(self.market),
+            "investors": to_plain(self.investors),
+            "learn": to_plain(self.learn),
+            "run": self.run,
+            "title": self.title,
+            "notes": self.notes,
+        }
+        write_json(self.folder / FILE, {"version": VERSION, **parts})
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A workspace in the list of those there are."""
+
+    id: str
+    name: str
+    changed: float  # seconds since the epoch
+
+    @property
+    def when(self) -> str:
+        """When it was last changed."""
+        return time.strftime("%d %b %Y, %H:%M", time.localtime(self.changed))
+
+
+def new_workspace() -> Workspace:
+    """An empty workspace that is on no disk yet."""
+    return Workspace(new_id("w"))
+
+
+def open_workspace(identifier: str) -> Workspace:
+    """The workspace of that id; an empty one where there is none, or its file is damaged.
+
+    A damaged file is kept under another name, never overwritten.
+    """
+    workspace = Workspace(identifier)
+    path = workspace.folder / FILE
+    if not path.exists():
+        return workspace
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+        return _read(identifier, plain)
+    except (ValueError, TypeError, KeyError, OSError):
+        path.replace(path.with_suffix(f".damaged-{int(time.time())}"))
+        return workspace
+
+
+def _read(identifier: str, plain: dict[str, object]) -> Workspace:
+    return Workspace(
+        id=identifier,
+        name=from_plain(str, plain["name"]),
+        market=_optional(MarketSettings, plain["market"]),
+        investors=_optional(InvestorSettings, plain["investors"]),
+        learn=_optional(LearnSettings, plain["learn"]),
+        run=_optional(str, plain["run"]),
+        title=from_plain(str, plain["title"]),
+        notes=from_plain(str, plain["notes"]),
+    )
+
+
+def _optional(kind, plain):
+    return None if plain is None else from_plain(kind, plain)
+
+
+def recent_workspaces(limit: int = 12) -> list[Entry]:
+    """The workspaces on this machine, the last changed first."""
+    found = []
+    for path in (data_folder() / "workspaces").glob(f"*/{FILE}"):
+        if not is_safe(path.parent.name):
+            continue
+        try:
+            name = json.loads(path.read_text(encoding="utf-8")).get("name", "Untitled")
+            found.append(Entry(path.parent.name, str(name), path.stat().st_mtime))
+        except (ValueError, OSError, AttributeError):
+            continue
+    return sorted(found, key=lambda entry: -entry.changed)[:limit]

@@ -1,0 +1,57 @@
+"""The tables behind the charts of a market."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from imop_engine.arguments import Matrix, Vector
+
+AVERAGE: Final = "all assets equally"
+# Points per line: a browser draws 20 lines of this many at once, and no eye sees more.
+GROWTH_POINTS: Final = 120
+# Lines in one chart; beyond this they are a cloud.
+GROWTH_ASSETS: Final = 30
+
+
+def assets_table(names: list[str], returns: ArrayLike, covariance: ArrayLike) -> pd.DataFrame:
+    """asset, risk and return of each asset on its own."""
+    spread: Vector = np.sqrt(np.diag(np.asarray(covariance, dtype=float)))
+    return pd.DataFrame({"asset": names, "risk": spread, "return": np.asarray(returns)})
+
+
+def correlations(names: list[str], covariance: ArrayLike) -> pd.DataFrame:
+    """asset, other, correlation: one row for each ordered pair."""
+    Q: Matrix = np.asarray(covariance, dtype=float)
+    spread = np.sqrt(np.diag(Q))
+    scale = np.outer(spread, spread)
+    table = np.divide(Q, scale, out=np.zeros_like(Q), where=scale > 0)
+    n = len(names)
+    return pd.DataFrame(
+        {
+            "asset": np.repeat(names, n),
+            "other": np.tile(names, n),
+            "correlation": np.clip(table, -1.0, 1.0).ravel(),
+        }
+    )
+
+
+def growth(history: pd.DataFrame) -> pd.DataFrame:
+    """date, asset, value: what 1 became, thinned to GROWTH_POINTS dates and GROWTH_ASSETS assets.
+
+    Gaps count as no change. The mean over all assets, rebalanced each period, is AVERAGE.
+    """
+    filled = history.fillna(0.0)
+    shown = filled.iloc[:, :GROWTH_ASSETS].copy()
+    shown[AVERAGE] = filled.mean(axis=1)
+    value = (1.0 + shown).cumprod()
+    keep = np.unique(np.linspace(0, len(value) - 1, min(len(value), GROWTH_POINTS)).astype(int))
+    value = value.iloc[keep]
+    dates = value.index.to_timestamp() if isinstance(value.index, pd.PeriodIndex) else value.index
+    value = value.set_axis(pd.DatetimeIndex(dates, name="date"), axis=0)
+    long = value.reset_index().melt("date", var_name="asset", value_name="value")
+    # A logarithm has no zero: an asset that lost everything ends there.
+    return long[long["value"] > 0].reset_index(drop=True)

@@ -1,0 +1,244 @@
+"""The tables behind the charts of investors: counted where they are many, paged where listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from imop_engine.arguments import Vector
+from imop_engine.frontier import Frontier, risk_of
+from imop_engine.problem import Problem
+from imop_engine.report.frames import HELD_FROM, weight_edges
+
+Flags = NDArray[np.bool_]
+
+# Cells of the risk-return plane along each side: fine enough to show the shape of a cloud.
+CELLS: Final = 48
+# An attribute with more values than this is no filter but a name.
+MOST_VALUES: Final = 30
+# Bins of a histogram that is not on a weight grid.
+BINS: Final = 30
+# Infinite risk aversion (weight 0) is drawn at this value, beyond anything observed in practice.
+MOST_AVERSION: Final = 1000.0
+LEAST_AVERSION: Final = 0.01
+
+
+def points(problem: Problem, theta: ArrayLike, portfolios: pd.DataFrame) -> pd.DataFrame:
+    """investor, risk and return of each portfolio under beliefs theta."""
+    held = portfolios.to_numpy(dtype=float)
+    return pd.DataFrame(
+        {
+            "investor": portfolios.index.astype(str),
+            "risk": risk_of(problem, held),
+            "return": held @ problem.check_theta(theta),
+        }
+    )
+
+
+def projections(frontier: Frontier, portfolios: pd.DataFrame, most: int) -> pd.DataFrame:
+    """investor, risk, return of some portfolios; risk_to, return_to of the nearest efficient."""
+    some = thinned(portfolios, most)
+    nearest = frontier.project(some).points
+    table = points(frontier.problem, frontier.theta, some)
+    return table.assign(
+        risk_to=risk_of(frontier.problem, nearest), return_to=nearest @ frontier.theta
+    )
+
+
+def cells(problem: Problem, theta: ArrayLike, portfolios: pd.DataFrame) -> pd.DataFrame:
+    """Investors counted in cells of the risk-return plane, empty cells left out."""
+    held = portfolios.to_numpy(dtype=float)
+    risk, gain = risk_of(problem, held), held @ problem.check_theta(theta)
+    count, x, y = np.histogram2d(risk, gain, bins=CELLS)
+    i, j = np.nonzero(count)
+    return pd.DataFrame(
+        {
+            "risk": x[i],
+            "risk_to": x[i + 1],
+            "return": y[j],
+            "return_to": y[j + 1],
+            "count": count[i, j].astype(int),
+        }
+    )
+
+
+def average_holdings(portfolios: pd.DataFrame) -> pd.DataFrame:
+    """asset, share of the average portfolio, and share of investors who hold it."""
+    held = portfolios.to_numpy(dtype=float)
+    return pd.DataFrame(
+        {
+            "asset": [str(name) for name in portfolios.columns],
+            "share": held.mean(axis=0),
+            "held_by": (held >= HELD_FROM).mean(axis=0),
+        }
+    )
+
+
+def composition(
+    portfolios: pd.DataFrame, investor: str, explained: Vector | None = None
+) -> pd.DataFrame | None:
+    """asset and held (and explained) of one investor, the largest first; None: no such investor."""
+    found = np.flatnonzero(portfolios.index.astype(str) == investor)
+    if not len(found):
+        return None
+    held = portfolios.iloc[int(found[-1])].to_numpy(dtype=float)
+    table = pd.DataFrame({"asset": [str(name) for name in portfolios.columns], "held": held})
+    if explained is not None:
+        table["explained"] = explained
+    return table.sort_values("held", ascending=False, kind="stable", ignore_index=True)
+
+
+def categories(attributes: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns with few values, and those values as text."""
+    out: dict[str, list[str]] = {}
+    for name in attributes.columns:
+        values = attributes[name].dropna().unique()
+        if 1 < len(values) <= MOST_VALUES:
+            out[str(name)] = sorted(map(str, values))
+    return out
+
+
+def passing(attributes: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> Flags:
+    """Which investors have one of the chosen values in every chosen attribute."""
+    keep = np.ones(len(attributes), dtype=bool)
+    for name, values in chosen.items():
+        if values and name in attributes.columns:
+            keep &= attributes[name].astype(str).isin(list(values)).to_numpy()
+    return keep
+
+
+def search(
+    attributes: pd.DataFrame, names: pd.Index[Any], chosen: Mapping[str, Sequence[str]], part: str
+) -> NDArray[np.int64]:
+    """Positions of the investors that pass the filter and whose name contains `part`."""
+    keep = passing(attributes, chosen)
+    if part.strip():
+        found = pd.Series(names.astype(str)).str.contains(part.strip(), case=False, regex=False)
+        keep &= found.to_numpy(dtype=bool)
+    return np.flatnonzero(keep)
+
+
+def page(
+    portfolios: pd.DataFrame,
+    attributes: pd.DataFrame,
+    rows: NDArray[np.int64],
+    number: int,
+    size: int,
+) -> pd.DataFrame:
+    """One page of portfolios with their attributes; holdings in percent."""
+    part = rows[number * size : (number + 1) * size]
+    table = 100.0 * portfolios.iloc[part]
+    known = attributes.iloc[part]
+    for at, name in enumerate(known.columns):
+        label = str(name) if str(name) not in table.columns else f"{name} (attribute)"
+        table.insert(at, label, known[name].to_numpy())
+    table.insert(0, "investor", portfolios.index[part].astype(str))
+    return table.reset_index(drop=True)
+
+
+def weight_histogram(weights: ArrayLike, grid: int | None = None) -> pd.DataFrame:
+    """low, high, count and share of investors by weight."""
+    return _histogram(np.asarray(weights, dtype=float), weight_edges(grid))
+
+
+def aversion_histogram(aversion: ArrayLike) -> pd.DataFrame:
+    """low, high, count and share of investors by risk aversion, in bins of equal ratio."""
+    values = np.clip(np.asarray(aversion, dtype=float), LEAST_AVERSION, MOST_AVERSION)
+    low, high = float(values.min()), float(values.max())
+    edges = np.geomspace(low * 0.999, max(high, low * 1.01) * 1.001, BINS + 1)
+    return _histogram(values, edges)
+
+
+def _histogram(values: Vector, edges: Vector) -> pd.DataFrame:
+    count, _ = np.histogram(values, bins=edges)
+    return pd.DataFrame(
+        {
+            "low": edges[:-1],
+            "high": edges[1:],
+            "count": count,
+            "share": count / max(1, int(count.sum())),
+        }
+    )
+
+
+def fitted_curve(bins: pd.DataFrame, cdf: Any) -> pd.DataFrame:
+    """value and share: what a fitted family expects in a bin around each value."""
+    width = float((bins["high"] - bins["low"]).median())
+    value = np.linspace(0.0, 1.0, 121)
+    low, high = np.clip(value - width / 2, 0, 1), np.clip(value + width / 2, 0, 1)
+    # Towards the ends only part of the bin lies inside; scaled as if all of it did.
+    share = (cdf(high) - cdf(low)) * width / np.maximum(high - low, 1e-12)
+    return pd.DataFrame({"value": value, "share": share})
+
+
+def distance_histogram(distances: ArrayLike, threshold: float) -> pd.DataFrame:
+    """low, high, count and outlier: distances from the frontier, with an edge at the threshold."""
+    values = np.asarray(distances, dtype=float)
+    top = max(float(values.max(initial=0.0)), threshold) * 1.0001
+    step = threshold / max(1, round(BINS * threshold / top))
+    edges = np.arange(0.0, top + step, step)
+    table = _histogram(values, edges).drop(columns="share")
+    return table.assign(outlier=table["low"] >= threshold - step / 1000)
+
+
+def between(values: ArrayLike, low: float, high: float) -> Flags:
+    """Which values lie in an interval that somebody brushed."""
+    array = np.asarray(values, dtype=float)
+    return (array >= low) & (array <= high)
+
+
+def thinned(table: pd.DataFrame, most: int, first: Flags | None = None) -> pd.DataFrame:
+    """At most `most` rows, evenly spread; up to half of them are those flagged."""
+    if len(table) <= most:
+        return table
+    if first is None:
+        keep = np.unique(np.linspace(0, len(table) - 1, most).astype(int))
+        return table.iloc[keep]
+    flagged, rest = np.flatnonzero(first), np.flatnonzero(~first)
+    half = most // 2
+    a = flagged[np.unique(np.linspace(0, len(flagged) - 1, min(len(flagged), half)).astype(int))]
+    room = most - len(a)
+    b = rest[np.unique(np.linspace(0, len(rest) - 1, min(len(rest), room)).astype(int))]
+    return table.iloc[np.sort(np.concatenate([a, b]))]
+
+
+def segment_names(attributes: pd.DataFrame) -> tuple[str, ...]:
+    """The attributes by which groups can be compared: few values, or numbers to be cut."""
+    few = categories(attributes)
+    return tuple(
+        str(name)
+        for name in attributes.columns
+        if str(name) in few
+        or (pd.api.types.is_numeric_dtype(attributes[name]) and attributes[name].nunique() > 1)
+    )
+
+
+def chosen_said(investors: pd.DataFrame, flags: Flags) -> str:
+    """How many investors were chosen and what is typical of them, in a sentence."""
+    count = int(flags.sum())
+    if count == 0:
+        return f"All {len(investors):,} investors. Drag over the bars to look at some of them."
+    part = investors[flags]
+    share = count / len(investors)
+    return (
+        f"{count:,} investors chosen ({share:.1%}): median weight "
+        f"{float(part['weight'].median()):.2f}, median risk aversion "
+        f"{float(part['risk_aversion'].median()):.2f}."
+    )
+
+
+def investor_said(row: pd.Series[Any]) -> str:
+    """One investor's preference in a sentence."""
+    weight, aversion = float(row["weight"]), float(row["risk_aversion"])
+    said = f"Weight on return {weight:.3f}"
+    low, high = row.get("weight_low"), row.get("weight_high")
+    if low is not None and high is not None and np.isfinite(low) and np.isfinite(high):
+        said += f" (between {low:.3f} and {high:.3f})"
+    said += f", which is a risk aversion of {aversion:.2f}" if np.isfinite(aversion) else ""
+    far = float(row["distance"])
+    tail = " She is an outlier: one frontier does not explain her." * (row["status"] == "outlier")
+    return f"{said}. Her portfolio lies {far:.4f} from the frontier.{tail}"

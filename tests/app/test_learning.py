@@ -1,0 +1,275 @@
+"""Runs: in the background, stopped, resumed, continued, kept, found again, made again."""
+
+import json
+import shlex
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app_harness import SMALL, workspace
+from imop_app.jobs import TRAIL_POINTS, Job, JobBook
+from imop_app.services import learning, reports, results
+from imop_app.services.errors import AppError
+from imop_app.settings import (
+    InvestorBatch,
+    InvestorSettings,
+    LearnSettings,
+    Limit,
+    MarketSettings,
+    Settings,
+    Simulation,
+)
+from imop_app.state import AppState
+from imop_app.store import RunRecord
+from imop_engine import cli
+
+PATIENCE = 120
+MANY = InvestorSettings((InvestorBatch("simulate", Simulation(count=3000)),))
+PLAIN = LearnSettings(start="zero", refine=False)
+
+
+def state(investors=SMALL, learn=PLAIN, market=None, name="w-test") -> AppState:
+    made = workspace(name, investors=investors)
+    made.learn = learn
+    made.market = market or made.market
+    made.save()
+    return AppState(made)
+
+
+def run(of: AppState, how=learning.start) -> Job:
+    job = how(of.workspace, of.store)
+    job.wait(PATIENCE)
+    assert job.status == "finished", job.error
+    of.adopt()
+    return job
+
+
+def shown(of: AppState):
+    return results.open_run(of.store, of.workspace.run)
+
+
+def test_a_run_is_kept_and_shown():
+    of = state()
+    job = run(of)
+    (record,) = of.store.list()
+    assert record.id == job.run == of.workspace.run
+    assert record.rounds == 60
+    assert record.settings == of.settings
+    assert shown(of).theta.shape == (8,)
+    assert not of.adopt(), "a run is adopted once"
+
+
+def test_a_stopped_run_resumes_with_the_same_digits():
+    whole, parts = state(MANY, name="w-whole"), state(MANY, name="w-parts")
+    run(whole)
+    job = learning.start(parts.workspace, parts.store)
+    while job.done == 0:
+        time.sleep(0.005)
+    job.stop()
+    job.wait(PATIENCE)
+    assert job.status == "stopped"
+    assert 0 < job.done < 3000
+    assert learning.can_resume(parts.workspace)
+    run(parts, learning.resume)
+    np.testing.assert_array_equal(shown(parts).theta, shown(whole).theta)
+
+
+def test_a_stopped_run_resumes_after_a_restart_of_the_server(monkeypatch):
+    whole, parts = state(MANY, name="w-whole"), state(MANY, name="w-parts")
+    run(whole)
+    job = learning.start(parts.workspace, parts.store)
+    while job.done == 0:
+        time.sleep(0.005)
+    job.stop()
+    job.wait(PATIENCE)
+    fresh = JobBook()  # what a new process starts with
+    monkeypatch.setattr(learning, "JOBS", fresh)
+    assert learning.can_resume(parts.workspace)
+    resumed = learning.resume(parts.workspace, parts.store)
+    resumed.wait(PATIENCE)
+    assert resumed.status == "finished", resumed.error
+    assert not learning.can_resume(parts.workspace), "the checkpoint is used up"
+    np.testing.assert_array_equal(parts.store.open(resumed.run).theta, shown(whole).theta)
+
+
+def test_a_run_continues_with_portfolios_that_came_later():
+    of = state()
+    run(of)
+    assert not learning.can_continue(of.workspace, of.store.list()[0]), "there is nothing new"
+    later = InvestorBatch("simulate", Simulation(count=40, seed=9))
+    of.choose_investors(of.workspace.investors.plus(later))
+    record = results.record_of(of.store, of.workspace.run)
+    assert learning.can_continue(of.workspace, record)
+    run(of, learning.continue_run)
+    assert shown(of).rounds == 100
+    assert len(of.store.list()) == 2
+
+
+def test_other_settings_do_not_continue_an_old_run():
+    of = state()
+    run(of)
+    record = of.store.list()[0]
+    of.choose_investors(of.workspace.investors.plus(InvestorBatch("sample")))
+    of.choose_learning(LearnSettings(start="zero", grid=41))
+    assert not learning.can_continue(of.workspace, record)
+
+
+def test_what_goes_wrong_in_the_background_is_a_sentence():
+    of = state(learn=LearnSettings("assets", (("Security 1", 5.0), ("Security 7", 0.0352))))
+    with pytest.raises(AppError, match="outside its bounds"):
+        learning.start(of.workspace, of.store)
+
+
+def test_the_full_algorithm_asks_for_a_grid():
+    of = state(learn=LearnSettings(algorithm="full"))
+    with pytest.raises(AppError, match="choose a number of weights"):
+        learning.start(of.workspace, of.store)
+
+
+def test_two_known_returns_are_needed_where_assets_are_to_anchor():
+    of = state(learn=LearnSettings("assets", (("Security 1", 0.1791),)))
+    with pytest.raises(AppError, match="Name two assets"):
+        learning.start(of.workspace, of.store)
+
+
+def test_investors_on_the_markets_own_returns_are_not_learned_from_those_returns():
+    simulated = InvestorBatch("simulate")
+    views = InvestorBatch("simulate", Simulation(views=0.02))
+    upload = InvestorBatch("upload")
+    market = MarketSettings()
+    assert learning.defaults(market, simulated).start == "zero"
+    assert learning.defaults(market, InvestorBatch("sample")).start == "zero"
+    assert learning.defaults(market, views).start == "search"
+    assert learning.defaults(market, upload).start == "search"
+
+
+def test_the_defaults_are_exact_weights_and_the_accelerated_algorithm():
+    chosen = LearnSettings()
+    assert (chosen.grid, chosen.algorithm, chosen.anchoring) == ("exact", "accelerated", "history")
+
+
+@pytest.mark.parametrize(
+    "learn",
+    [
+        LearnSettings(start="zero"),
+        LearnSettings(
+            "assets", (("Security 1", 0.1791), ("Security 7", 0.0352)), grid=41, start="zero"
+        ),
+        LearnSettings(algorithm="full", grid=11, start="zero", refine=False, rate=2.0),
+    ],
+    ids=["default", "assets, K = 41", "full"],
+)
+def test_the_command_line_makes_the_run_again(learn, tmp_path, monkeypatch, capsys):
+    limits = (Limit("Security 6", 0.4),)
+    of = state(learn=learn, market=MarketSettings(limits=limits, bounds=(-0.2, 0.9)))
+    run(of)
+    (record,) = of.store.list()
+    reports.write_shell_inputs(shown(of), of.store.location(record.id))
+    words = shlex.split(reports.command_line(record, of.store.location(record.id)))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*words[1:], "--json"])
+    assert ended.value.code == 0, capsys.readouterr().err
+    again = json.loads((tmp_path / "again" / "run.json").read_text())
+    np.testing.assert_allclose(again["estimate"], shown(of).theta, rtol=0, atol=1e-12)
+
+
+def test_the_python_makes_the_run_again(tmp_path, monkeypatch):
+    of = state()
+    run(of)
+    (record,) = of.store.list()
+    monkeypatch.chdir(tmp_path)
+    exec(compile(reports.python_code(record, of.store.location(record.id)), "again", "exec"), {})
+    assert (tmp_path / "again" / "run.json").exists()
+
+
+def test_runs_are_there_after_a_restart_renamed_and_deleted():
+    of = state()
+    run(of)
+    again = AppState(of.workspace)
+    (record,) = again.store.list()
+    again.store.rename(record.id, "  The first  ")
+    assert again.store.list()[0].name == "The first"
+    again.store.delete(record.id)
+    assert again.store.list() == []
+    assert results.open_run(again.store, record.id) is None
+
+
+@pytest.mark.parametrize("name", ["../run", "..", "run-x", ""])
+def test_no_run_outside_the_folder_is_touched(name):
+    of = state()
+    for action in (of.store.open, of.store.delete, of.store.location):
+        with pytest.raises(FileNotFoundError):
+            action(name)
+
+
+def test_half_a_run_that_a_dead_server_left_is_not_listed():
+    of = state()
+    run(of)
+    (record,) = of.store.list()
+    Path(of.store.location(record.id), "run.json").unlink()
+    assert of.store.list() == []
+
+
+def test_a_run_is_listed_while_it_is_written_and_not_if_that_fails():
+    of = state()
+    about = RunRecord("", "new", time.time(), "market", "people", 1, 0.5, 0.1, None)
+    named = of.store.announce(about)
+    assert [one.id for one in of.store.list()] == [named.id]
+    with pytest.raises(AttributeError):
+        of.store.keep(None, named.id)  # no study to write
+    assert of.store.list() == []
+
+
+def test_a_damaged_record_hides_its_run_and_no_other():
+    of = state()
+    run(of)
+    run(of)
+    first, second = of.store.list()
+    Path(of.store.location(first.id), "studio.json").write_text("{")
+    assert of.store.list() == [second]
+
+
+def test_a_kept_run_says_the_same_when_it_is_opened():
+    of = state()
+    job = run(of)
+    kept = of.store.open(job.run)
+    np.testing.assert_array_equal(kept.theta, job.trail()[-1].theta)
+    assert kept.figures["explained"] == pytest.approx(of.store.list()[0].explained, abs=1e-12)
+
+
+@dataclass(frozen=True)
+class Step:
+    done: int
+    theta: float = 0.0
+    loss: float = 1.0
+    total: int = 10_000
+    stage: str = "learning"
+    study: object = None
+    state: object = None
+
+
+def test_the_trail_of_a_long_run_stays_short_and_has_its_newest_step():
+    settings = Settings(MarketSettings(), SMALL, PLAIN)
+    steps = [Step(done) for done in range(10_000)] + [Step(10_000, study="done")]
+    job = Job(settings, lambda: iter(steps), lambda study: ("run-1", lambda: None), "long")
+    job.start()
+    job.wait(PATIENCE)
+    trail = job.trail()
+    assert len(trail) <= TRAIL_POINTS + 2
+    assert trail[0].done == 0
+    assert trail[-1].done == 10_000
+    assert (job.status, job.run, job.share) == ("finished", "run-1", 1.0)
+
+
+def test_live_tables_hold_what_the_charts_draw():
+    of = state(MANY)
+    job = run(of)
+    seen = learning.live(of.workspace, job)
+    assert seen.curves["step"].min() == 1
+    assert set(seen.estimates["asset"]) <= set(shown(of).problem.names)
+    assert (seen.losses["loss"] >= 0).all()
+    assert seen.losses["last"].iloc[-1] == 3000

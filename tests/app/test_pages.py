@@ -1,0 +1,363 @@
+"""The pages' logic, without a browser: what each offers, shows, keeps and hands out."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import imop_app
+from app_harness import (
+    charts_on,
+    history_file,
+    history_names,
+    learned,
+    page,
+    portfolio_file,
+    quiet,
+    runs_folder,
+    said,
+    state_of,
+    workspace,
+)
+from imop_app.components.words import WORDS
+from imop_app.jobs import JOBS
+from imop_app.services import results
+from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
+from imop_app.workspace import Workspace, open_workspace
+
+APP = Path(imop_app.__file__).parent
+VIEWS = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
+LINES_AT_MOST = 400
+# What views and components may know of the engine: charts, and the type of a study.
+ENGINE = {"from imop_engine.report", "from imop_engine.report.style", "from imop_engine.study"}
+SEGMENTS = InvestorSettings((InvestorBatch("simulate", Simulation(120, "segments")),))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_page_says_what_to_do_when_there_is_nothing_yet(view):
+    test = page(view, "w-empty")
+    assert test.title[0].value == view.capitalize()
+    assert "Market" in said(test)
+    if view != "lab":
+        assert test.subheader, "an empty page explains itself"
+        assert charts_on(test) == 0
+
+
+def test_the_entry_opens_on_the_market_with_examples():
+    test = AppTest.from_file(str(APP / "main.py"), default_timeout=120).run()
+    quiet(test)
+    assert test.title[0].value == "Market"
+    test.button(key="example_paper8").click().run()
+    quiet(test)
+    assert charts_on(test) == 3
+    kept = open_workspace(state_of(test).workspace.id)
+    assert kept.market == MarketSettings()
+    assert kept.investors == InvestorSettings()
+
+
+def test_example_to_result_and_a_reload_finds_it():
+    workspace()
+    test = learned()
+    assert "What came out" in said(test)
+    assert [metric.label for metric in test.metric] == [
+        "Investors",
+        "Explained",
+        "Error",
+        "Risk aversion",
+        "Outliers",
+        "Certified",
+    ]
+    run = state_of(test).workspace.run
+    again = page("learn")
+    assert state_of(again).workspace.run == run
+    assert charts_on(again) == charts_on(test) == 4
+
+
+def test_every_widget_has_a_sentence_of_help():
+    workspace(investors=SEGMENTS)
+    learned()
+    seen = 0
+    for view in VIEWS:
+        test = page(view)
+        widgets = [*test.selectbox, *test.number_input, *test.slider, *test.multiselect]
+        widgets += [*test.text_input, *test.text_area, *test.toggle, *test.checkbox]
+        for widget in widgets:
+            assert widget.help, f"{view}: {widget.label}"
+            assert widget.help.endswith("."), f"{view}: {widget.label}"
+            seen += 1
+    assert seen >= 30
+
+
+def test_words_are_one_line_each():
+    for name, meaning in WORDS.items():
+        assert meaning[0].isupper(), name
+        assert meaning.endswith("."), name
+        assert len(meaning) < 260, name
+
+
+def test_the_frontier_page_has_the_table_with_words():
+    workspace()
+    learned()
+    test = page("frontier")
+    assert charts_on(test) == 3
+    table = test.dataframe[0].value
+    study = results.open_run(state_of(test).store, state_of(test).workspace.run)
+    np.testing.assert_array_equal(table["estimate"], study.theta)
+    assert {"low", "high", "status", "sentence", "true", "implied"} <= set(table.columns)
+    assert table["sentence"].str.endswith(".").all()
+    test.toggle(key="frontier_projected").set_value(True).run()
+    quiet(test)
+
+
+def test_the_preferences_page_shows_groups_outliers_and_one_investor():
+    workspace(investors=SEGMENTS)
+    learned()
+    test = page("preferences")
+    assert "described best" in said(test)
+    assert "By segment" in said(test)
+    test.selectbox(key="one_investor").select("I007").run()
+    quiet(test)
+    assert "Weight on return" in said(test)
+    test.segmented_control(key="preference_scale").set_value("risk aversion").run()
+    quiet(test)
+
+
+def test_brushed_investors_are_those_in_the_interval():
+    workspace()
+    test = learned()
+    state = state_of(test)
+    picture = results.preferences(results.open_run(state.store, state.workspace.run))
+    flags = results.chosen(picture, "weight", (0.4, 0.5))
+    weights = picture.investors["weight"]
+    np.testing.assert_array_equal(flags, (weights >= 0.4) & (weights <= 0.5))
+    assert len(results.chosen_table(picture, flags)) == flags.sum()
+    assert results.dots(picture, flags)["chosen"].sum() == flags.sum()
+    assert not results.chosen(picture, "weight", None).any()
+    assert len(results.chosen_table(picture, np.zeros(60, bool))) == 60
+
+
+def test_changed_settings_are_pointed_out():
+    workspace()
+    learned()
+    test = page("investors")
+    test.number_input(key="seed").set_value(8).run()
+    quiet(test)
+    links = [link.proto.label for link in test.get("page_link")]
+    assert "Changed: learn again" in links
+
+
+def test_simulation_settings_are_kept():
+    workspace()
+    test = page("investors")
+    test.selectbox(key="noise").select("gaussian").run()
+    test.number_input(key="count").set_value(70).run()
+    quiet(test)
+    kept = open_workspace("w-test").investors.first.simulation
+    assert (kept.noise, kept.noise_level, kept.count) == ("gaussian", 0.005, 70)
+    again = page("investors")
+    assert again.number_input(key="count").value == 70
+
+
+def test_an_impossible_choice_is_a_sentence_and_changes_nothing():
+    workspace()
+    test = page("investors")
+    test.selectbox(key="weights").select("beta").run()
+    test.slider(key="mean").set_value(0.05)
+    test.slider(key="sd").set_value(0.4).run()
+    assert not test.exception
+    assert "No beta distribution" in test.error[0].value
+    assert open_workspace("w-test").investors.first.simulation.mean == 0.5
+
+
+@pytest.mark.parametrize("form", ["wide", "long", "xlsx", "broken"])
+def test_an_upload_is_read_learned_and_reported(form):
+    Workspace("w-up").save()
+    test = page("market", "w-up")
+    test.segmented_control(key="market_source").set_value("upload").run()
+    test.file_uploader(key="market_file").upload("history.csv", history_file(), "text/csv")
+    quiet(test.run())
+    assert open_workspace("w-up").market.source == "upload"
+    assert "Reading report" in " ".join(one.label for one in test.expander)
+    name, content = portfolio_file(form)
+    test = page("investors", "w-up")
+    test.segmented_control(key="investor_source").set_value("upload").run()
+    test.file_uploader(key="investor_file").upload(name, content, "text/csv")
+    quiet(test.run())
+    assert name in said(test).replace("\\", "")
+    assert ("; 0 refused" in said(test)) == (form != "broken")
+    test = learned("w-up")
+    table = results.open_run(state_of(test).store, state_of(test).workspace.run).frame_returns
+    assert table["asset"].tolist() == history_names()
+
+
+def test_a_file_that_cannot_be_read_changes_nothing():
+    workspace()
+    test = page("investors")
+    test.segmented_control(key="investor_source").set_value("upload").run()
+    test.file_uploader(key="investor_file").upload("poem.csv", b"roses,are\nred,blue\n", "text/csv")
+    test.run()
+    assert not test.exception
+    assert "poem.csv" in test.error[0].value.replace("\\", "")
+    assert open_workspace("w-test").investors.first.source == "simulate"
+
+
+def test_text_of_a_file_is_shown_as_it_is():
+    content = portfolio_file("wide")[1].replace(b"client", b"**bold** $x$")
+    Workspace("w-up", market=None).save()
+    test = page("market", "w-up")
+    test.segmented_control(key="market_source").set_value("upload").run()
+    test.file_uploader(key="market_file").upload("h_[x](y).csv", history_file(), "text/csv")
+    quiet(test.run())
+    assert r"h\_\[x\](y).csv" in said(test)
+    test = page("investors", "w-up")
+    test.segmented_control(key="investor_source").set_value("upload").run()
+    test.file_uploader(key="investor_file").upload("a.csv", content, "text/csv")
+    quiet(test.run())
+
+
+def test_known_assets_anchor_the_rest():
+    workspace()
+    test = page("learn")
+    test.segmented_control(key="learn_anchoring").set_value("assets").run()
+    quiet(test)
+    assert test.multiselect(key="learn_known").value == ["Security 1", "Security 7"]
+    known = open_workspace("w-test").learn.known
+    assert known == (("Security 1", 0.1791), ("Security 7", 0.0352))
+    learned()
+    test.segmented_control(key="learn_anchoring").set_value("none").run()
+    assert "order and the proportions" in said(quiet(test))
+
+
+def test_stopped_and_resumed_from_the_page():
+    # So many investors on so many assets that the run outlasts the click on Stop.
+    made = workspace(investors=InvestorSettings((InvestorBatch("simulate", Simulation(100_000)),)))
+    made.market = MarketSettings(bundled="us20")
+    made.save()
+    test = page("learn")
+    test.checkbox(key="learn_refine").uncheck().run()
+    test.button(key="learn_start").click().run()
+    job = JOBS.get("w-test")
+    job.stop()
+    job.wait(60)
+    assert job.status == "stopped"
+    quiet(test.run())
+    assert "Stopped after" in said(test)
+    assert charts_on(test) == 3
+    done = job.done
+    test.button(key="learn_resume").click().run()
+    quiet(test)
+    assert job.done > done
+    job.stop()
+
+
+def test_later_portfolios_continue_the_run():
+    workspace()
+    learned()
+    test = page("investors")
+    test.button(key="more_simulated").click().run()
+    quiet(test)
+    test = page("learn")
+    test.button(key="learn_continue").click().run()
+    JOBS.get("w-test").wait(60)
+    quiet(test.run())
+    state = state_of(test)
+    assert results.record_of(state.store, state.workspace.run).rounds == 120
+
+
+def test_two_runs_are_compared_renamed_opened_and_deleted():
+    workspace()
+    learned()
+    test = page("learn")
+    test.selectbox(key="learn_grid").select(41).run()
+    test.button(key="learn_start").click().run()
+    JOBS.get("w-test").wait(60)
+    quiet(test.run())
+    test = page("runs")
+    assert charts_on(test) == 3
+    assert len(test.dataframe[0].value) == 2
+    left = results.open_run(state_of(test).store, test.selectbox(key="compare_a").value)
+    right = results.open_run(state_of(test).store, test.selectbox(key="compare_b").value)
+    table = results.compare(left, right).table
+    np.testing.assert_allclose(table["difference"], right.theta - left.theta, atol=1e-15)
+    assert len(list(runs_folder().glob("*/studio.json"))) == 2
+
+
+def test_runs_on_different_markets_are_not_compared():
+    workspace("w-a")
+    left = learned("w-a")
+    made = workspace("w-b")
+    made.market = MarketSettings(bundled="us20")
+    made.save()
+    right = learned("w-b")
+    a, b = (results.open_run(state_of(t).store, state_of(t).workspace.run) for t in (left, right))
+    with pytest.raises(results.AppError, match="no asset in common"):
+        results.compare(a, b)
+
+
+def test_the_report_page_hands_out_every_file():
+    workspace()
+    learned()
+    test = page("report")
+    labels = [button.proto.label for button in test.get("download_button")]
+    assert labels[:1] == ["Report (HTML)"]
+    assert {"Returns (CSV)", "All tables (Excel)", "All tables (JSON)", "SVG", "PNG"} <= set(labels)
+    test.text_input(key="report_title").input("Our clients").run()
+    quiet(test)
+    assert open_workspace("w-test").title == "Our clients"
+
+
+def test_the_laboratory_learns_step_by_step():
+    test = page("lab", "w-empty")
+    first = test.dataframe[0].value["error"].abs().sum()
+    test.button(key="lab_step_100").click().run()
+    quiet(test)
+    assert "100 of 1,000" in test.get("progress")[0].proto.text
+    assert test.dataframe[0].value["error"].abs().sum() < first
+    test.selectbox(key="lab_unknown").select("b").run()
+    test.button(key="lab_step_10").click().run()
+    quiet(test)
+    assert len(test.dataframe[0].value) == 2
+
+
+def test_pages_hold_no_arithmetic_and_no_file_is_long():
+    for file in APP.rglob("*.py"):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= LINES_AT_MOST, file.name
+        if file.parent.name in ("views", "components"):
+            text = "\n".join(lines)
+            assert "numpy" not in text, file.name
+            engine = {line.split(" import ")[0].strip() for line in lines if "imop_engine" in line}
+            assert engine <= ENGINE, file.name
+
+
+def test_charts_are_the_only_thing_views_take_from_the_report():
+    for file in (APP / "views").glob("*.py"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if "from imop_engine.report" in line:
+                names = line.split(" import ")[1].split("#")[0].replace(" ", "").split(",")
+                assert all(name.startswith("charts") for name in names), file.name
+
+
+def test_tables_and_pictures_are_what_they_say():
+    workspace()
+    test = learned()
+    from imop_app.services import reports
+
+    study = results.open_run(state_of(test).store, state_of(test).workspace.run)
+    import io
+
+    back = pd.read_csv(io.BytesIO(reports.table_csv(study, "returns")))
+    np.testing.assert_array_equal(back["estimate"], study.theta)
+    assert set(pd.read_excel(io.BytesIO(reports.workbook(study)), sheet_name=None)) == {
+        "returns", "investors", "frontier", "distribution",
+    }  # fmt: skip
+    for name in reports.PICTURES:
+        assert reports.picture(study, name, "svg").startswith(b"<svg")
+        assert reports.picture(study, name, "png").startswith(b"\x89PNG")
+    html = reports.html(study, "A <b>title</b>", "Notes & more", "imop learn")
+    assert "A &lt;b&gt;title&lt;/b&gt;" in html
+    assert "Notes &amp; more" in html
+    if reports.can_print():
+        assert reports.pdf(html).startswith(b"%PDF")

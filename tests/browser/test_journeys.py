@@ -1,0 +1,264 @@
+"""Whole journeys in a real browser: from data to a file in hand, and nothing complains."""
+
+import re
+import time
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+from playwright.sync_api import expect
+
+from app_harness import history_file, history_names, portfolio_file
+from browser_harness import PAGES, Visit, record
+
+pytestmark = pytest.mark.browser
+
+# Half of this is what an analyst should wait; a slower machine gets the other half.
+FIRST_PAINT_AT_MOST = 6.0
+RESULT_AT_MOST = 4.0
+MANY_AT_MOST = 40.0
+LONG = 240_000  # milliseconds, on a machine that has other things to do
+CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 3, "preferences": 3, "lab": 2}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_from_an_example(browser, address, width, scheme):
+    visit = Visit(browser, address, width, scheme)
+    visit.picture("welcome")
+    visit.example("20 large US stocks" if scheme == "dark" else "Eight securities")
+    visit.learn()
+    for name in PAGES:
+        visit.open(name)
+        visit.expect_charts(CHARTS.get(name, 0))
+        visit.expect_nothing_sticks_out()
+        expect(visit.key("status")).to_contain_text("Read the frontier")
+        visit.title(name).scroll_into_view_if_needed()
+        visit.picture(name)
+        visit.expect_peace()
+    visit.close_in_peace()
+
+
+def test_bundled_data_to_exports(visit, tmp_path):
+    record("first paint", visit.first_paint, FIRST_PAINT_AT_MOST)
+    visit.example()
+    seconds = visit.learn()
+    record("1,000 decisions: click to result", seconds, RESULT_AT_MOST)
+    visit.open("report")
+    visit.page.get_by_role("textbox", name="Title").fill("Our clients")
+    visit.page.get_by_role("textbox", name="Title").press("Enter")
+    visit.settle()
+    table = pd.read_csv(visit.download("Returns (CSV)", tmp_path))
+    assert table["asset"].tolist() == [f"Security {i}" for i in range(1, 9)]
+    assert table["estimate"].between(0, 1).all()
+    sheets = pd.read_excel(visit.download("All tables (Excel)", tmp_path), sheet_name=None)
+    assert len(sheets["investors"]) == 1000
+    report = visit.download("Report (HTML)", tmp_path).read_text()
+    assert "<h1>Our clients</h1>" in report
+    assert "<script" not in report
+    assert visit.download("SVG", tmp_path).read_bytes().startswith(b"<svg")
+    visit.page.get_by_text("Preview", exact=True).click()
+    frame = visit.page.frame_locator("iframe").first
+    expect(frame.get_by_role("heading", name="Our clients")).to_be_visible()
+    visit.expect_peace()
+
+
+def test_uploads_wide_long_excel_and_broken(visit, tmp_path):
+    visit.choose("Upload a history")
+    visit.upload("market_file", "history.csv", history_file())
+    expect(visit.key("status")).to_contain_text("history.csv")
+    visit.settle()
+    visit.picture("upload-market")
+    visit.open("investors")
+    visit.choose("Upload portfolios")
+    for form in ("wide", "long", "xlsx"):
+        name, content = portfolio_file(form)
+        visit.upload("investor_file", name, content)
+        expect(visit.key("status")).to_contain_text(f"80 from {name}")
+        expect(visit.page.get_by_text(f"80 from {name} investors")).to_be_visible()
+        visit.settle()
+        visit.page.get_by_role("button", name=f"Remove {name}").click()
+        visit.settle()
+    visit.upload("investor_file", "poem.csv", b"roses,are\nred,blue\n")
+    expect(visit.page.get_by_test_id("stAlert")).to_contain_text("poem.csv")
+    visit.picture("upload-refused")
+    visit.page.get_by_role("button", name="Remove poem.csv").click()
+    visit.settle()
+    name, content = portfolio_file("broken")
+    visit.upload("investor_file", name, content)
+    expect(visit.key("status")).to_contain_text("from broken.csv")
+    expect(visit.page.get_by_text(re.compile("broken.csv: 80 rows read"))).to_be_visible()
+    visit.settle()
+    visit.picture("upload-investors")
+    visit.learn()
+    visit.open("report")
+    table = pd.read_csv(visit.download("Returns (CSV)", tmp_path))
+    assert table["asset"].tolist() == history_names()
+    people = pd.read_csv(visit.download("Investors (CSV)", tmp_path))
+    assert {"segment", "age"} <= set(people.columns)
+    visit.close_in_peace()
+
+
+def test_stop_look_elsewhere_reload_and_resume(visit):
+    visit.example("20 large US stocks")
+    visit.open("investors")
+    count = visit.page.get_by_role("spinbutton", name="Number of investors")
+    # So many investors that the run outlasts the clicks.
+    count.fill("100000")
+    count.press("Enter")
+    expect(visit.key("status")).to_contain_text("100,000 simulated")
+    visit.settle()
+    visit.open("learn")
+    visit.press("learn_start")
+    expect(visit.key("progress")).to_contain_text("of 100,000")
+    visit.open("market")
+    expect(visit.key("progress")).to_contain_text("of 100,000")
+    visit.picture("running")
+    visit.press("stop_run")
+    expect(visit.key("status")).to_contain_text("Stopped: resume")
+    visit.open("learn")
+    expect(visit.page.get_by_text("Stopped after")).to_be_visible()
+    visit.picture("stopped")
+    visit.page.reload()
+    expect(visit.page.get_by_text("Stopped after")).to_be_visible()
+    visit.press("learn_resume")
+    expect(visit.key("progress")).to_contain_text(re.compile("Learning|Fitting|Computing|Saving"))
+    visit.press("stop_run")
+    expect(visit.page.get_by_text(re.compile("Stopped after|What came out"))).to_be_visible()
+    visit.close_in_peace()
+
+
+def test_a_reload_brings_everything_back(visit):
+    visit.example()
+    visit.learn()
+    where = visit.workspace
+    visit.page.reload()
+    expect(visit.page.get_by_text("What came out")).to_be_visible()
+    assert visit.workspace == where
+    visit.open("investors")
+    expect(visit.page.get_by_role("spinbutton", name="Number of investors")).to_have_value("1000")
+    other = visit.context.new_page()
+    other.goto(f"{visit.address}/frontier?workspace={where}")
+    expect(other.get_by_text("Table of returns")).to_be_visible()
+    expect(visit.page.get_by_test_id("stException")).to_have_count(0)
+    visit.close_in_peace()
+
+
+def test_two_runs_compared_and_one_deleted(visit):
+    visit.example()
+    visit.learn()
+    visit.page.get_by_role("combobox", name=re.compile("Weights tried")).click()
+    visit.page.get_by_role("option", name="A grid of 41").click()
+    expect(visit.key("status")).to_contain_text("Changed: learn again")
+    visit.settle()
+    visit.press("learn_start")
+    expect(visit.key("status")).to_contain_text("Read the frontier")
+    visit.open("runs")
+    expect(visit.page.get_by_role("heading", name="Compare two")).to_be_visible()
+    visit.expect_charts(3)
+    visit.picture("runs-compared")
+    table = visit.page.get_by_test_id("stDataFrame").first
+    box = table.bounding_box()
+    visit.page.mouse.click(box["x"] + 20, box["y"] + 50)  # the mark before the first row
+    expect(visit.page.get_by_text("imop learn").first).to_be_visible()
+    visit.picture("runs-one")
+    visit.press("run_delete")
+    visit.page.get_by_role("button", name="Delete for good").click()
+    expect(visit.page.get_by_role("heading", name="Compare two")).to_have_count(0)
+    visit.close_in_peace()
+
+
+def test_offline_tickers_end_in_a_sentence(visit):
+    visit.choose("Tickers")
+    visit.page.get_by_role("textbox", name="Ticker symbols").fill("AAPL, MSFT")
+    visit.page.get_by_role("button", name="Download").click()
+    expect(visit.page.get_by_test_id("stAlert")).to_contain_text("AAPL")
+    visit.picture("offline")
+    assert visit.complaints == []
+    assert visit.outside == []
+
+
+def test_brushing_the_histogram_chooses_investors(visit):
+    visit.example()
+    visit.learn()
+    visit.open("preferences")
+    expect(visit.page.get_by_text("All 1,000 investors")).to_be_visible()
+    box = visit.charts().first.bounding_box()
+    across, middle = box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5
+    visit.page.mouse.move(across, middle)
+    visit.page.mouse.down()
+    visit.page.mouse.move(across + box["width"] * 0.2, middle, steps=8)
+    visit.page.mouse.up()
+    expect(visit.page.get_by_text("investors chosen")).to_be_visible()
+    visit.settle()
+    visit.picture("brushed")
+    visit.close_in_peace()
+
+
+def test_an_investor_on_click(visit):
+    visit.example()
+    visit.open("investors")
+    box = visit.charts().first.bounding_box()
+    table = visit.page.get_by_test_id("stDataFrame").first.bounding_box()
+    assert box is not None
+    visit.page.mouse.click(table["x"] + 20, table["y"] + 50)
+    visit.expect_charts(3)
+    visit.picture("investor")
+    visit.close_in_peace()
+
+
+def test_the_laboratory_plays(visit):
+    visit.open("lab")
+    visit.press("lab_play")
+    expect(visit.page.get_by_text(re.compile(r"[1-9]\d+ of 1,000 decisions"))).to_be_visible()
+    visit.press("lab_play")
+    visit.settle()
+    visit.press("lab_step_100")
+    expect(visit.page.get_by_text(re.compile(r"1\d\d of 1,000 decisions"))).to_be_visible()
+    visit.picture("lab-playing")
+    visit.close_in_peace()
+
+
+def test_a_hundred_thousand_uploaded_investors_stay_usable(visit):
+    name, content = portfolio_file("wide", 100_000)
+    visit.choose("Upload a history")
+    visit.upload("market_file", "history.csv", history_file())
+    expect(visit.key("status")).to_contain_text("history.csv")
+    visit.settle()
+    visit.open("investors")
+    visit.choose("Upload portfolios")
+    started = time.perf_counter()
+    visit.upload("investor_file", name, content)
+    expect(visit.key("status")).to_contain_text("100,000 from clients.csv")
+    visit.expect_charts(2)
+    record("100,000 investors: upload to charts", time.perf_counter() - started, MANY_AT_MOST)
+    visit.settle()
+    visit.picture("many")
+    started = time.perf_counter()
+    visit.open("learn")
+    visit.press("learn_start")
+    expect(visit.page.get_by_text("What came out")).to_be_visible(timeout=LONG)
+    visit.settle()
+    record("100,000 investors: click to result", time.perf_counter() - started, MANY_AT_MOST)
+    started = time.perf_counter()
+    visit.open("preferences")
+    visit.expect_charts(4)
+    record("100,000 investors: preferences page", time.perf_counter() - started, MANY_AT_MOST)
+    visit.picture("many-preferences")
+    visit.close_in_peace()
+
+
+def test_the_keyboard_reaches_what_the_mouse_does(visit):
+    page = visit.page
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.innerText") or "")
+    text = " ".join(reached)
+    assert "Example: Eight securities" in text
+    assert "Learn" in text
+    page.get_by_role("button", name=re.compile("Example: Eight")).focus()
+    page.keyboard.press("Enter")
+    expect(visit.key("status")).to_contain_text("1,000 simulated")
+    visit.close_in_peace()

@@ -1,0 +1,246 @@
+"""What the browser tests share: the app started as a user starts it, and a visitor who notices."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+ARTIFACTS = Path(__file__).resolve().parents[1] / "artifacts"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# Streamlit closes the rail after a tap only where the browser says that it is a phone's.
+PHONE_WIDTH = 600
+PHONE = {
+    "is_mobile": True,
+    "has_touch": True,
+    "user_agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 "
+    "(KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1",
+}
+START_SECONDS = 90
+BUSY = 1.5  # jobs a core, browser and server included
+PATIENCE = 60_000
+SETTLE = 150  # milliseconds
+PAGES = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
+# On a page that is opened by its own address Streamlit's client first asks for its server below
+# that address, gets a 404 and asks again at the root. That is how it finds out where it lives.
+PROBES = re.compile(rf"/({'|'.join(PAGES)})/_stcore/(health|host-config)$")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_healthy(address: str, server: subprocess.Popen) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert server.poll() is None, "the server ended before it answered"
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            time.sleep(0.2)
+    raise AssertionError(f"{address} did not answer within {START_SECONDS} seconds")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The app, started away from the checkout as an installed one would be, and offline."""
+    port = free_port()
+    command = [Path(sys.executable).with_name("imop"), "app", "--port", str(port)]
+    nowhere = "http://127.0.0.1:9"
+    surroundings = {
+        **os.environ,
+        "NO_COLOR": "1",
+        "IMOP_HOME": str(folder / "home"),
+        "IMOP_CACHE": str(folder / "cache"),
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), nowhere),
+        "NO_PROXY": "127.0.0.1",
+    }
+    with (folder / "log").open("a") as log:
+        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=surroundings)
+        try:
+            wait_until_healthy(f"http://127.0.0.1:{port}", server)
+            yield f"http://127.0.0.1:{port}"
+            assert server.poll() is None, "the server died during the tests"
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+    assert f"http://127.0.0.1:{port}" in (folder / "log").read_text()
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+class Visit:
+    """A browser tab, and everything that went wrong in it."""
+
+    def __init__(
+        self, browser: Browser, address: str, width: int = 1280, scheme: str = "light"
+    ) -> None:
+        self.address, self.width, self.scheme = address, width, scheme
+        self.context = browser.new_context(
+            # As tall as the longest page: a picture of the whole page needs no scrolling then.
+            viewport={"width": width, "height": 1500},
+            color_scheme=scheme,
+            accept_downloads=True,
+            **(PHONE if width < PHONE_WIDTH else {}),
+        )
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.outside: list[str] = []
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self._request)
+        self.page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        started = time.perf_counter()
+        self.page.goto(address)
+        expect(self.page.get_by_role("button", name=re.compile("Example")).first).to_be_visible()
+        self.first_paint = time.perf_counter() - started
+
+    def _console(self, message: Any) -> None:
+        if message.type == "error" and not PROBES.search(message.location.get("url", "")):
+            self.complaints.append(f"{message.text} {message.location}")
+
+    def _request(self, request: Any) -> None:
+        if not re.match(r"(http|ws)://127\.0\.0\.1:|data:|blob:", request.url):
+            self.outside.append(request.url)
+
+    @property
+    def workspace(self) -> str:
+        return re.search(r"workspace=([a-z0-9-]+)", self.page.url)[1]
+
+    def settle(self) -> None:
+        """Wait until the page has been drawn: idle now and still idle a moment later.
+
+        A click takes a moment to become a run, so that idle once may be idle too early.
+        """
+        idle = "[data-testid=stApp][data-test-script-state=notRunning]"
+        for _ in range(2):
+            self.page.wait_for_selector(idle)
+            self.page.wait_for_timeout(SETTLE)
+        self.page.wait_for_selector(idle)
+
+    def key(self, name: str) -> Locator:
+        """The part of the page with that key of ours."""
+        return self.page.locator(f".st-key-{name}").first
+
+    def press(self, name: str) -> None:
+        """Press the button with that key."""
+        self.key(name).get_by_role("button").first.click()
+
+    def example(self, title: str = "Eight securities") -> None:
+        self.page.get_by_role("button", name=re.compile(f"Example: {title}")).click()
+        expect(self.key("status")).to_contain_text("1,000 simulated")
+        self.settle()
+
+    def open(self, name: str) -> None:
+        """Go to a page by the rail."""
+        rail = self.page.get_by_test_id("stSidebarNav")
+        if not rail.is_visible():
+            self.page.get_by_test_id("stExpandSidebarButton").click()
+        link = rail.get_by_role("link", name=re.compile(name, re.IGNORECASE))
+        link.click()
+        expect(self.title(name)).to_be_visible()
+        self.settle()
+
+    def title(self, name: str) -> Locator:
+        return self.page.get_by_role("heading", name=name.capitalize(), exact=True).first
+
+    def learn(self) -> float:
+        """Press Learn and wait for the result; the seconds between."""
+        self.open("learn")
+        started = time.perf_counter()
+        self.press("learn_start")
+        expect(self.page.get_by_text("What came out")).to_be_visible()
+        expect(self.charts().nth(1)).to_be_visible()
+        seconds = time.perf_counter() - started
+        self.settle()
+        return seconds
+
+    def charts(self) -> Locator:
+        return self.page.locator(
+            "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg"
+        )
+
+    def expect_charts(self, count: int) -> None:
+        expect(self.charts()).to_have_count(count)
+        for index in range(count):
+            self.charts().nth(index).scroll_into_view_if_needed()
+            box = self.charts().nth(index).bounding_box()
+            assert box is not None
+            assert box["width"] > 180
+            assert box["height"] > 120
+
+    def upload(self, key: str, name: str, content: bytes) -> None:
+        self.key(key).locator("input[type=file]").set_input_files(
+            {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+        )
+
+    def choose(self, label: str) -> None:
+        """Press one part of a row of choices."""
+        self.page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
+        self.settle()
+
+    def download(self, label: str, target: Path) -> Path:
+        with self.page.expect_download() as coming:
+            self.page.get_by_role("button", name=label, exact=True).first.click()
+        coming.value.save_as(target / coming.value.suggested_filename)
+        return target / coming.value.suggested_filename
+
+    def picture(self, name: str) -> None:
+        ARTIFACTS.mkdir(exist_ok=True)
+        self.page.mouse.move(0, 0)
+        self.page.screenshot(path=ARTIFACTS / f"{name}-{self.width}-{self.scheme}.png")
+
+    def expect_nothing_sticks_out(self) -> None:
+        overflow = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert overflow <= 0, "nothing sticks out to the side"
+
+    def expect_peace(self) -> None:
+        expect(self.page.get_by_test_id("stException")).to_have_count(0)
+        assert self.page.locator("[data-testid=stAlertContentError]").count() == 0
+        assert self.complaints == [], self.complaints
+        assert self.outside == [], f"the page asks others: {self.outside}"
+
+    def close_in_peace(self) -> None:
+        self.expect_peace()
+        self.context.close()
+
+
+def record(name: str, seconds: float, at_most: float) -> None:
+    """Keep a measurement beside the pictures, and hold it to its limit on a quiet machine.
+
+    Where more work waits than there are cores, seconds say nothing of the app.
+    """
+    ARTIFACTS.mkdir(exist_ok=True)
+    path = ARTIFACTS / "measured.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**known, name: round(seconds, 2)}, indent=1) + "\n")
+    if os.getloadavg()[0] <= BUSY * (os.cpu_count() or 1):
+        assert seconds < at_most, f"{name}: {seconds:.1f} s, at most {at_most:g} s"

@@ -1,0 +1,282 @@
+"""The app's charts as JSON: titles with units, subtitles, axes, tooltips, selections."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import imop_engine as imop
+from imop_engine.bundled import market, sample_portfolios
+from imop_engine.errors import InvalidInput
+from imop_engine.report import (
+    charts,
+    charts_lab,
+    charts_learn,
+    charts_market,
+    charts_people,
+    frames,
+    frames_lab,
+    frames_learn,
+    frames_market,
+    frames_people,
+    pictures,
+    style,
+)
+
+PAPER, US = market("paper8"), market("us20")
+TRUTH = PAPER.expected_returns
+PROBLEM = imop.portfolio_problem(PAPER.covariance, names=PAPER.names)
+PEOPLE = sample_portfolios().set_index("investor")
+FRONTIER = imop.efficient_frontier(PROBLEM, TRUTH)
+WEIGHTS = FRONTIER.project(PEOPLE).weights
+CURVE = frames.curve(PROBLEM, TRUTH, style.ESTIMATED)
+POINTS = frames_people.points(PROBLEM, TRUTH, PEOPLE)
+MQP = imop.quadratic_problem(
+    Q=[np.diag([1.0, 2.0]), np.diag([2.0, 1.0])],
+    c=[[3.0, 1.0], [-6.0, -5.0]],
+    A=[[-3.0, 1.0], [0.0, -1.0]],
+    b=[-6.0, -3.0],
+    learn="b",
+)
+RIGHT, WRONG = np.array([-6.0, -3.0]), np.array([-5.0, -2.5])
+
+
+@dataclass(frozen=True)
+class Step:
+    done: int
+    theta: np.ndarray
+    loss: float
+
+
+TRAIL = [Step(10 * i, TRUTH + 0.01 / (i + 1), 0.1 / (i + 1)) for i in range(30)]
+RETURNS = pd.DataFrame(
+    {
+        "asset": PAPER.names,
+        "estimate": TRUTH,
+        "low": [-1.0, *(TRUTH[1:] - 0.01)],
+        "high": [0.2, *(TRUTH[1:] + 0.01)],
+        "status": ["bounded above", *["identified"] * 7],
+        "history": TRUTH + 0.02,
+        "implied": TRUTH - 0.02,
+    }
+)
+SEGMENTS = pd.DataFrame(
+    {
+        "segment": ["a", "b"],
+        "investors": [3, 4],
+        "mean_weight": [0.4, 0.6],
+        "mean_low": [0.3, 0.5],
+        "mean_high": [0.5, 0.7],
+    }
+)
+BINS = frames_people.weight_histogram(WEIGHTS)
+BAND = pd.DataFrame({"risk": [0.2, 0.3], "low": [0.1, 0.1], "high": [0.2, 0.2]})
+SETS = frames_lab.efficient_sets(MQP, RIGHT, WRONG)
+REGION = frames_lab.regions(MQP, RIGHT, WRONG)
+BOTH = frames_learn.compared_returns(RETURNS, RETURNS.assign(estimate=TRUTH + 0.01))
+
+CHARTS = {
+    "assets": charts_market.asset_chart(
+        frames_market.assets_table(list(PAPER.names), TRUTH, PAPER.covariance),
+        frames.curve(PROBLEM, TRUTH, style.HISTORY),
+    ),
+    "correlation": charts_market.correlation_chart(
+        frames_market.correlations(list(US.names), US.covariance)
+    ),
+    "growth": charts_market.growth_chart(frames_market.growth(US.history)),
+    "moments": charts_market.moments_chart(
+        frames_market.assets_table(list(PAPER.names), TRUTH, PAPER.covariance)
+    ),
+    "cloud": charts_people.cloud_chart(POINTS, CURVE),
+    "cloud, chosen": charts_people.cloud_chart(
+        POINTS.assign(chosen=POINTS["risk"] > 0.25), CURVE, pick=False
+    ),
+    "density": charts_people.density_chart(frames_people.cells(PROBLEM, TRUTH, PEOPLE), CURVE),
+    "holdings": charts_people.holdings_chart(frames_people.average_holdings(PEOPLE)),
+    "composition": charts_people.composition_chart(
+        frames_people.composition(PEOPLE, "I0001", np.full(8, 1 / 8)), "I0001"
+    ),
+    "weights": charts_people.preference_chart(
+        BINS, frames_people.fitted_curve(BINS, lambda w: np.asarray(w))
+    ),
+    "aversion": charts_people.preference_chart(
+        frames_people.aversion_histogram(imop.risk_aversion(WEIGHTS)), scale="risk aversion"
+    ),
+    "weights on paper": charts_people.preference_chart(BINS, brush=False),
+    "segments": charts_people.segment_chart(SEGMENTS, "segment"),
+    "distances": charts_people.distance_chart(
+        frames_people.distance_histogram(np.linspace(0, 0.05, 200), 0.02), 0.02
+    ),
+    "settling": charts_learn.settling_chart(frames_learn.estimates(TRAIL, PAPER.names)),
+    "intervals": charts_learn.interval_chart(RETURNS),
+    "transition": charts_learn.transition_chart(frames_learn.composition(FRONTIER)),
+    "live": charts_learn.live_frontier_chart(
+        frames_learn.moving_curves(PROBLEM, TRAIL), frames.cloud(PROBLEM, TRUTH, PEOPLE)
+    ),
+    "live losses": charts.loss_chart(frames_learn.losses(TRAIL)),
+    "frontier, band": charts.frontier_chart(CURVE, POINTS, band=BAND),
+    "frontier, projected": charts.frontier_chart(
+        CURVE, POINTS, projections=frames_people.projections(FRONTIER, PEOPLE, 50)
+    ),
+    "compared returns": charts_learn.compared_returns_chart(BOTH),
+    "compared frontiers": charts_learn.compared_frontiers_chart(
+        frames_learn.compared_curves(CURVE, CURVE)
+    ),
+    "compared weights": charts_learn.compared_weights_chart(
+        frames_learn.compared_weights(WEIGHTS, WEIGHTS)
+    ),
+    "sets": charts_lab.efficient_set_chart(SETS, REGION, frames_lab.observed(np.ones((9, 2)))),
+    "convergence": charts_lab.convergence_chart(
+        pd.DataFrame({"round": [0, 1], "error": [2.0, 1.0]})
+    ),
+}
+
+
+def layers(spec: dict) -> Iterator[dict]:
+    if "encoding" in spec:
+        yield spec
+    for layer in spec.get("layer", []):
+        yield from layers(layer)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_says_what_it_shows_in_which_unit_and_answers_the_mouse(name):
+    spec = CHARTS[name].to_dict()
+    assert "(" in spec["title"]["text"], "the title names a unit"
+    assert spec["title"]["subtitle"]
+    assert len(spec["title"]["text"]) <= 42, "longer titles are cut on a phone"
+    assert len(spec["title"]["subtitle"]) <= 58, "longer ones are cut on a laptop"
+    for layer in layers(spec):
+        encoding = layer["encoding"]
+        assert encoding["tooltip"], "every mark has a tooltip"
+        assert any(encoding.get(axis, {}).get("title") for axis in ("x", "y"))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_no_chart_carries_more_rows_than_a_browser_draws_at_once(name):
+    spec = CHARTS[name].to_dict()
+    assert sum(len(rows) for rows in spec["datasets"].values()) <= 5000
+
+
+def test_selections_have_the_names_that_pages_read():
+    names = {param["name"] for param in CHARTS["weights"].to_dict()["params"]}
+    assert charts_people.BRUSH in names
+    assert charts_people.PICK in {p["name"] for p in CHARTS["cloud"].to_dict()["params"]}
+    assert "params" not in CHARTS["weights on paper"].to_dict()
+
+
+def test_an_open_interval_is_cut_at_the_edge_of_the_chart():
+    spec = CHARTS["intervals"].to_dict()
+    rows = next(rows for rows in spec["datasets"].values() if "from" in rows[0])
+    first = next(row for row in rows if row["asset"] == "Security 1")
+    assert -0.2 < first["from"] < 0.0
+    assert first["low"] == -1.0, "the tooltip tells the truth"
+
+
+def test_cells_hold_every_investor():
+    cells = frames_people.cells(PROBLEM, TRUTH, PEOPLE)
+    assert cells["count"].sum() == len(PEOPLE)
+    assert (cells["risk_to"] > cells["risk"]).all()
+
+
+def test_the_composition_along_the_frontier_adds_up_to_one_everywhere():
+    table = frames_learn.composition(FRONTIER)
+    assert np.allclose(table.groupby("risk")["share"].sum(), 1.0)
+    assert np.allclose(_us_composition().groupby("weight")["share"].sum(), 1.0)
+
+
+def test_many_assets_share_the_last_colour():
+    assert _us_composition()["asset"].nunique() <= frames_learn.MOST_ASSETS
+    assert frames_learn.OTHERS in set(_us_composition()["asset"])
+
+
+def _us_composition() -> pd.DataFrame:
+    problem = imop.portfolio_problem(US.covariance, names=US.names, upper=0.1)
+    return frames_learn.composition(imop.efficient_frontier(problem, US.expected_returns))
+
+
+def test_correlations_are_those_of_the_covariance():
+    table = frames_market.correlations(list(PAPER.names), PAPER.covariance)
+    spread = np.sqrt(np.diag(PAPER.covariance))
+    expected = PAPER.covariance / np.outer(spread, spread)
+    assert np.allclose(table["correlation"].to_numpy().reshape(8, 8), expected)
+
+
+def test_growth_compounds_the_returns():
+    table = frames_market.growth(US.history)
+    last = table[table["asset"] == "AAPL"]["value"].iloc[-1]
+    assert last == pytest.approx(float((1 + US.history["AAPL"]).prod()))
+    assert table.groupby("asset").size().max() <= frames_market.GROWTH_POINTS
+
+
+def test_histograms_count_everybody_once():
+    assert BINS["count"].sum() == len(WEIGHTS)
+    aversion = frames_people.aversion_histogram([0.0, 1.0, np.inf, 5.0])
+    assert aversion["count"].sum() == 4
+    distances = frames_people.distance_histogram([0.0, 0.019, 0.02, 0.05], 0.02)
+    assert distances["count"].sum() == 4
+    assert distances.loc[distances["outlier"], "count"].sum() == 2
+
+
+def test_thinning_keeps_the_chosen_first():
+    table = pd.DataFrame({"x": range(10_000)})
+    flags = np.zeros(10_000, bool)
+    flags[5:25] = True
+    some = frames_people.thinned(table, 100, flags)
+    assert len(some) <= 100
+    assert set(range(5, 25)) <= set(some["x"])
+    assert frames_people.thinned(table, 20_000) is table
+
+
+def test_implied_returns_meet_the_anchors_and_fit_the_average_portfolio():
+    anchored = imop.portfolio_problem(
+        PAPER.covariance, names=PAPER.names, anchors={"Security 1": 0.1791, "Security 7": 0.0352}
+    )
+    implied = frames_learn.implied(anchored, PEOPLE)
+    assert implied[0] == pytest.approx(0.1791)
+    assert implied[6] == pytest.approx(0.0352)
+    average = PEOPLE.to_numpy().mean(axis=0)
+    near = imop.efficient_frontier(PROBLEM, implied).project(average)
+    assert near.distances[0] < 1e-8
+
+
+def test_errors_count_only_what_the_portfolios_fix():
+    table = RETURNS.assign(error=[9.0, *[0.0] * 6, 0.03])
+    assert frames_learn.fixed_error(table) == pytest.approx(0.03)
+    assert frames_learn.fixed_error(RETURNS) is None
+
+
+def test_the_allowed_region_is_the_paper_s_polygon():
+    corners = REGION[REGION["series"] == "true"][["x1", "x2"]].round(6).drop_duplicates()
+    assert {tuple(row) for row in corners.to_numpy()} == {(0, 0), (2, 0), (3, 3), (0, 3)}
+
+
+def test_pictures_are_files():
+    assert pictures.render(CHARTS["transition"], "svg").startswith(b"<svg")
+    assert pictures.render(CHARTS["settling"], "png").startswith(b"\x89PNG")
+    with pytest.raises(InvalidInput, match="choose svg or png"):
+        pictures.render(CHARTS["settling"], "gif")
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_names_inside_a_chart_do_not_depend_on_the_data(name):
+    spec = style.stable_spec(CHARTS[name])
+    assert list(spec["datasets"]) == [f"rows{i}" for i in range(len(spec["datasets"]))]
+    assert _data_names(spec) == set(spec["datasets"])
+    assert style.stable_spec(CHARTS[name]) == spec
+
+
+def test_new_data_change_the_rows_and_nothing_else():
+    first, second = (
+        style.stable_spec(charts_people.cloud_chart(POINTS.iloc[:count], CURVE))
+        for count in (9, 50)
+    )
+    assert first.pop("datasets") != second.pop("datasets")
+    assert first == second
+
+
+def _data_names(spec: dict) -> set[str]:
+    found = {spec["data"]["name"]} if "data" in spec else set()
+    return found.union(*(_data_names(layer) for layer in spec.get("layer", [])))
