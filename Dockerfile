@@ -13,6 +13,7 @@ RUN /opt/imop/bin/uv pip install --no-cache --compile-bytecode --python /opt/imo
 COPY imop_engine imop_engine
 COPY app app
 COPY data data
+COPY experiments experiments
 ENV NUMBA_CACHE_DIR=/opt/imop-compiled
 # numba recognises its cache by the source file's path and time stamp. Layers keep
 # whole seconds only, so the stamp is set to one; -P looks past the folder we are in,

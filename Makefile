@@ -9,7 +9,7 @@ READY     := .venv/.ready
 READY_DEV := .venv/.ready-dev
 INPUTS    := pyproject.toml setup.py constraints.txt scripts/set_up.sh
 
-.PHONY: help app test lint format bench constraints clean
+.PHONY: help app test lint format bench reproduce constraints clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -19,7 +19,7 @@ app: $(READY) ## the app, on http://127.0.0.1:8501 (PORT=... for another port)
 
 test: lint ## lint, then every test
 	@sh scripts/ensure_chromium.sh
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 lint: $(READY_DEV) ## formatting, rules, types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -34,6 +34,12 @@ format: $(READY_DEV) ## put the formatting right
 bench: $(READY_DEV) ## measure: results in benchmarks/results, their page docs/benchmarks.md
 	@$(BIN)/imop bench --out benchmarks/results --page docs/benchmarks.md
 	@for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" || exit 1; done
+
+reproduce: $(READY_DEV) ## the paper's experiments: results/reproduce, their pages in docs
+	@$(BIN)/imop reproduce all --page docs/reproduction.md \
+	  --record benchmarks/results/reproduction.json
+	@$(BIN)/imop reproduce portfolio-table --page docs/portfolio_table.md \
+	  --record benchmarks/results/portfolio_table.json
 
 constraints: $(READY_DEV) ## pin the newest versions that fit together
 	@echo uv | $(BIN)/uv pip compile pyproject.toml - --extra dev --universal \

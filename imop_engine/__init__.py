@@ -13,10 +13,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from imop_engine import errors
+    from imop_engine.anchors import anchor_by_history, history_anchors, with_anchors
     from imop_engine.batch import BatchFit, JointUpdate, batch_update, fit_batch
     from imop_engine.fit import Fit, compare_fit, implied_returns, measure_fit
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
+    from imop_engine.history import History
+    from imop_engine.identify import Identification, identification
     from imop_engine.learner import Assignment, OnlineLearner
+    from imop_engine.newton import Polished, polish
     from imop_engine.preferences import (
         FittedFamily,
         Preferences,
@@ -26,8 +30,22 @@ if TYPE_CHECKING:
         weight_distribution,
     )
     from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
+    from imop_engine.resample import Bootstrap, bootstrap
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
+    from imop_engine.solution import Refined, refine
+    from imop_engine.study import (
+        Progress,
+        Study,
+        StudySettings,
+        export_study,
+        load_study,
+        more_steps,
+        run_study,
+        save_study,
+        study_steps,
+    )
     from imop_engine.theory import Constants, constants
+    from imop_engine.uncertainty import frontier_band
     from imop_engine.update import Update, implicit_update
 
 _HOME = {
@@ -36,10 +54,17 @@ _HOME = {
     "frontier": ("Frontier", "Projection", "efficient_frontier", "solve"),
     "update": ("Update", "implicit_update"),
     "learner": ("Assignment", "OnlineLearner"),
+    "history": ("History",),
+    "newton": ("Polished", "polish"),
     "batch": ("BatchFit", "JointUpdate", "batch_update", "fit_batch"),
     "theory": ("Constants", "constants"),
     "results": ("Result", "aligned_error", "risk_aversion", "summarize"),
     "fit": ("Fit", "compare_fit", "implied_returns", "measure_fit"),
+    "anchors": ("anchor_by_history", "history_anchors", "with_anchors"),
+    "resample": ("Bootstrap", "bootstrap"),
+    "identify": ("Identification", "identification"),
+    "solution": ("Refined", "refine"),
+    "uncertainty": ("frontier_band",),
     "preferences": (
         "FittedFamily",
         "Preferences",
@@ -48,42 +73,75 @@ _HOME = {
         "preference_segments",
         "weight_distribution",
     ),
+    "study": (
+        "Progress",
+        "Study",
+        "StudySettings",
+        "export_study",
+        "load_study",
+        "more_steps",
+        "run_study",
+        "save_study",
+        "study_steps",
+    ),
 }
 
 __all__ = [
     "Assignment",
     "BatchFit",
+    "Bootstrap",
     "Constants",
     "Fit",
     "FittedFamily",
     "Frontier",
+    "History",
+    "Identification",
     "JointUpdate",
     "OnlineLearner",
+    "Polished",
     "Preferences",
     "Problem",
+    "Progress",
     "Projection",
+    "Refined",
     "Result",
+    "Study",
+    "StudySettings",
     "Update",
     "WeightDistribution",
     "affine_problem",
     "aligned_error",
+    "anchor_by_history",
     "batch_update",
+    "bootstrap",
     "compare_fit",
     "constants",
     "efficient_frontier",
     "errors",
+    "export_study",
     "fit_batch",
+    "frontier_band",
+    "history_anchors",
+    "identification",
     "implicit_update",
     "implied_returns",
     "investor_preferences",
+    "load_study",
     "measure_fit",
+    "more_steps",
+    "polish",
     "portfolio_problem",
     "preference_segments",
     "quadratic_problem",
+    "refine",
     "risk_aversion",
+    "run_study",
+    "save_study",
     "solve",
+    "study_steps",
     "summarize",
     "weight_distribution",
+    "with_anchors",
 ]
 
 

@@ -25,11 +25,15 @@ def test_the_engine_loads_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
     loaded = json.loads(done.stdout)
-    assert not {name.partition(".")[0] for name in loaded} & {*HEAVY, "imop_app"}
+    assert not {name.partition(".")[0] for name in loaded} & {
+        *HEAVY,
+        "imop_app",
+        "imop_experiments",
+    }
     assert len(loaded) < MODULES_AT_MOST
 
 
-@pytest.mark.parametrize("package", ["imop_engine", "imop_app", "imop_data"])
+@pytest.mark.parametrize("package", ["imop_engine", "imop_app", "imop_data", "imop_experiments"])
 def test_each_package_is_found_under_its_own_name(package: str) -> None:
     code = f"import importlib.util as u; print(bool(u.find_spec({package!r})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,7 +16,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
-SOURCES = ("imop_engine", "app", "data", "pyproject.toml", "setup.py", "README.md", "LICENSE")
+FOLDERS = {
+    "imop_engine": "imop_engine",
+    "app": "imop_app",
+    "data": "imop_data",
+    "experiments": "imop_experiments",
+}
+SOURCES = (*FOLDERS, "pyproject.toml", "setup.py", "README.md", "LICENSE")
 SERVER_START_SECONDS = 60
 
 pytestmark = pytest.mark.packaging
@@ -58,15 +64,13 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_holds_three_packages_and_every_file_they_need(wheel: Path) -> None:
+def test_the_wheel_holds_four_packages_and_every_file_they_need(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert tops == {"imop_engine", "imop_app", "imop_data"}
-
-    folders = {"imop_engine": "imop_engine", "app": "imop_app", "data": "imop_data"}
+    assert tops == set(FOLDERS.values())
     wanted = {
         f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
-        for folder, package in folders.items()
+        for folder, package in FOLDERS.items()
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
@@ -74,7 +78,8 @@ def test_the_wheel_holds_three_packages_and_every_file_they_need(wheel: Path) ->
 
 
 def test_no_common_top_level_module_is_installed(scripts: Path, tmp_path: Path) -> None:
-    code = "import importlib.util as u; print([n for n in ('app', 'data') if u.find_spec(n)])"
+    common = [name for name in FOLDERS if name != "imop_engine"]
+    code = f"import importlib.util as u; print([n for n in {common} if u.find_spec(n)])"
     assert run(scripts / "python", "-c", code, cwd=tmp_path).strip() == "[]"
 
 
@@ -87,6 +92,16 @@ def test_demo_prints_one_json_document(scripts: Path, tmp_path: Path) -> None:
     assert len(result["assets"]) == len(result["true"]) == len(result["estimate"]) == 8
     assert result["rounds"] == 1000
     assert result["raw_error"] < 0.0091
+
+
+def test_an_experiment_runs_and_its_page_needs_nothing_else(scripts: Path, tmp_path: Path) -> None:
+    command = [scripts / "imop", "reproduce", "fig3a", "--quick", "--out", "results", "--json"]
+    made = json.loads(run(*command, cwd=tmp_path))
+    assert [one["name"] for one in made["experiments"]] == ["fig3a"]
+    text = (tmp_path / made["page"]).read_text()
+    assert "<svg" in text
+    assert "src=" not in text
+    assert "<link" not in text
 
 
 def test_the_app_answers_on_loopback(scripts: Path, tmp_path: Path) -> None:
