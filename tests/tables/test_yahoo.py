@@ -27,8 +27,8 @@ RANGE = {"start": "2018-01-01", "end": "2020-06-30"}
 
 
 @pytest.fixture
-def server(monkeypatch, tmp_path):
-    import yfinance
+def server(monkeypatch):
+    from yfinance.cache import _TzCacheDummy
     from yfinance.data import YfData
 
     one = YahooServer()
@@ -41,7 +41,10 @@ def server(monkeypatch, tmp_path):
     # Without a time zone yfinance asks a second server, twice in the life of a process.
     monkeypatch.setattr("yfinance.base._tz_info_fetch_ctr", 2)
     monkeypatch.setattr(yahoo, "FIRST_PAUSE", 0.01)
-    yfinance.set_tz_cache_location(str(tmp_path / "zones"))
+    # yfinance remembers zones in one file per process, chosen by whoever asks first, and replies in
+    # memory: a test that counts requests must meet neither an earlier run's nor a neighbour's.
+    monkeypatch.setattr("yfinance.cache._TzCacheManager._tz_cache", _TzCacheDummy())
+    YfData.cache_get.cache_clear()
     yield one
     one.close()
 
