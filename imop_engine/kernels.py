@@ -16,7 +16,6 @@ Letters, as in the paper where it has one:
 
 import os
 import tempfile
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -28,25 +27,6 @@ if "NUMBA_CACHE_DIR" not in os.environ and not any(
     os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / "imop-numba-cache")
 
 from numba import njit  # noqa: E402
-from numba.np import linalg as numba_linalg  # noqa: E402
-
-
-def _skip_blas_probe() -> None:
-    """Let numba take scipy's BLAS for granted instead of importing it to see.
-
-    Loading any compiled function makes numba import all of scipy.linalg, only to learn whether
-    BLAS is there: 0.4 of the 2.5 seconds that a fresh process needs here. scipy is a requirement,
-    and code that does use BLAS loads it then.
-    """
-    probe = numba_linalg.ensure_blas
-    numba_linalg.ensure_blas = lambda: None
-    try:
-        import_module("numba.np.arraymath").ensure_blas = probe  # type: ignore[attr-defined]
-    finally:
-        numba_linalg.ensure_blas = probe
-
-
-_skip_blas_probe()
 
 # Divisions do not check for zero: what is divided by is positive by construction, and the checks
 # cost more time to compile and to run than all the divisions.

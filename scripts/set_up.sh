@@ -26,7 +26,7 @@ fi
 echo "Installing what constraints.txt names ..."
 # uv installs in seconds what takes pip a minute or two; without it pip does.
 if .venv/bin/python -m pip install --quiet --constraint constraints.txt uv &&
-  VIRTUAL_ENV="$PWD/.venv" .venv/bin/uv pip install --quiet --constraint constraints.txt --editable "$target"; then
+  VIRTUAL_ENV="$PWD/.venv" .venv/bin/uv pip install --quiet --compile-bytecode --constraint constraints.txt --editable "$target"; then
   :
 else
   echo "uv could not do it; installing with pip, which takes longer ..." >&2
@@ -35,4 +35,6 @@ else
 fi
 
 echo "Compiling the engine ..."
+# Every start would translate our sources anew where PYTHONDONTWRITEBYTECODE is set.
+.venv/bin/python -m compileall -q imop_engine app data experiments
 .venv/bin/python -m imop_engine.warm
