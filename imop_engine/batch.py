@@ -183,13 +183,13 @@ class _Stack:
 
 def _forward(problem: Problem, theta: Vector, w: Vector) -> tuple[NDArray[np.int64] | None, Vector]:
     """Sides and multipliers of the rows x, A x, E x at S(w, theta); no sides if it is empty."""
-    forward = Forward.of(problem, w)
+    forward = Forward.of(problem, w[None])
     lower, upper = forward_bounds(problem, theta)
     sides = np.empty((1, lower.size), np.int64)
     multipliers = np.empty((1, lower.size))
     failed = kernels.forward_all(
-        forward.gram[None], forward.solve_cost[None], forward.c0[None], forward.C[None], lower,
-        upper, theta, np.empty((1, problem.n)), multipliers, sides,
+        forward.gram, forward.solve_cost, forward.c0, forward.C, lower, upper, theta,
+        np.empty((1, problem.n)), multipliers, sides,
     )  # fmt: skip
     return (sides[0], multipliers[0]) if failed < 0 else (None, np.zeros(lower.size))
 

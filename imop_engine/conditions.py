@@ -13,42 +13,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine import kernels
-from imop_engine.arguments import RIDGE, Matrix, Vector
+from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import Infeasible
 from imop_engine.problem import Problem
 
+Array = NDArray[np.float64]
 
-def weighted_objective(problem: Problem, weight: Vector) -> tuple[Matrix, Vector, Matrix]:
-    """Q, c0 and C of the weighted problem 1/2 x'Qx + (c0 + C theta)'x.
 
-    Where Q has a null space it gets a vanishing ridge, so that S(w, theta) is one decision: among
-    the optimal ones (nearly) the one of least norm.
-    """
-    Q: Matrix = np.einsum("l,lij->ij", weight, problem.quadratic)
-    eigenvalues = np.linalg.eigvalsh(Q)
-    top = max(float(eigenvalues[-1]), float(np.abs(problem.quadratic).max()) * RIDGE)
-    if eigenvalues[0] < RIDGE * top:
-        Q = Q + (RIDGE * top - min(0.0, float(eigenvalues[0]))) * np.eye(problem.n)
-    return Q, weight @ problem.linear0, np.einsum("l,lij->ij", weight, problem.linear)
+# Directions in which a weighted objective curves by less than this share of the objectives' largest
+# curvatures count as flat and get that curvature, so that S(w, theta) is one decision: nearly the
+# optimal one of least norm. The objective is off by 5e-8 of top * ||x||^2 at most; a smaller share
+# would leave too few digits to the solver, whose numbers grow with its inverse.
+FLAT = 1e-7
+
+
+def weighted_objective(problem: Problem, weights: Matrix) -> tuple[Array, Matrix, Array]:
+    """Q, c0 and C of the weighted problems 1/2 x'Qx + (c0 + C theta)'x, one slice a weight."""
+    Q: Array = np.einsum("kl,lij->kij", weights, problem.quadratic)
+    values, vectors = np.linalg.eigh(Q)
+    least = (weights @ flat_curvatures(problem))[:, None]
+    missing = np.where(values < least, least - values, 0.0)
+    if missing.any():
+        Q = Q + (vectors * missing[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return Q, weights @ problem.linear0, np.einsum("kl,lij->kij", weights, problem.linear)
+
+
+def flat_curvatures(problem: Problem) -> Vector:
+    """What each objective gives, by its weight, to directions that are flat in all of them."""
+    tops = np.linalg.eigvalsh(problem.quadratic)[:, -1]
+    result: Vector = FLAT * np.maximum(tops, FLAT * tops.max())
+    return result
 
 
 @dataclass(frozen=True, eq=False)
 class Forward:
-    """The weighted problem as a projection: rows x, A x, E x in the metric of Q^-1."""
+    """Weighted problems as projections: rows x, A x, E x in the metric of Q^-1, one slice each."""
 
-    gram: Matrix
-    solve_cost: Matrix  # rows at the unconstrained minimum = solve_cost @ c
-    c0: Vector
-    C: Matrix
+    gram: Array
+    solve_cost: Array  # rows at the unconstrained minimum = solve_cost @ c
+    c0: Matrix
+    C: Array
 
     @classmethod
-    def of(cls, problem: Problem, weight: Vector) -> Forward:
-        """For one weight on the simplex."""
-        Q, c0, C = weighted_objective(problem, weight)
+    def of(cls, problem: Problem, weights: Matrix) -> Forward:
+        """For weights on the simplex, one a row."""
+        Q, c0, C = weighted_objective(problem, weights)
         rows = np.vstack([np.eye(problem.n), problem.rows, problem.equal_rows])
         inverse = np.linalg.inv(Q)
         gram = rows @ inverse @ rows.T
-        return cls(np.ascontiguousarray((gram + gram.T) / 2), -rows @ inverse, c0, C)
+        return cls((gram + gram.transpose(0, 2, 1)) / 2, -rows @ inverse, c0, C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +84,7 @@ class Conditions:
     @classmethod
     def of(cls, problem: Problem, weight: Vector) -> Conditions:
         """For one weight on the simplex."""
-        Q, c0, C = weighted_objective(problem, weight)
+        (Q,), (c0,), (C,) = weighted_objective(problem, weight[None])
         n, m, k = problem.n, problem.rows.shape[0], problem.theta_size
         e = problem.equal_rows.shape[0]
         size = 2 * n + 2 * m + k
@@ -118,14 +131,14 @@ def equality_plane(problem: Problem) -> tuple[Matrix, Vector]:
 class GeneralArrays:
     """A problem and its grid of weights as the general kernels want them, one slice a weight."""
 
-    gram_forward: NDArray[np.float64]
-    solve_cost: NDArray[np.float64]
+    gram_forward: Array
+    solve_cost: Array
     c0: Matrix
-    C: NDArray[np.float64]
-    gram_x: NDArray[np.float64]  # on_x P on_x', P the projector on E x = 0
-    gram_theta: NDArray[np.float64]
-    on_x: NDArray[np.float64]
-    on_theta: NDArray[np.float64]
+    C: Array
+    gram_x: Array  # on_x P on_x', P the projector on E x = 0
+    gram_theta: Array
+    on_x: Array
+    on_theta: Array
     constant: Matrix
     conditions: Conditions  # of any weight: its bounds and pairs are those of all
     plane: Matrix
@@ -135,14 +148,14 @@ class GeneralArrays:
     def of(cls, problem: Problem, weights: Matrix) -> GeneralArrays:
         """For weights on the simplex, one a row."""
         plane, point = equality_plane(problem)
-        forwards = [Forward.of(problem, w) for w in weights]
+        forward = Forward.of(problem, weights)
         conditions = [Conditions.of(problem, w) for w in weights]
         project = problem.theta.projector
         return cls(
-            np.stack([f.gram for f in forwards]),
-            np.stack([f.solve_cost for f in forwards]),
-            np.stack([f.c0 for f in forwards]),
-            np.stack([f.C for f in forwards]),
+            forward.gram,
+            forward.solve_cost,
+            forward.c0,
+            forward.C,
             np.stack([c.on_x @ plane @ c.on_x.T for c in conditions]),
             np.stack([c.on_theta @ project @ c.on_theta.T for c in conditions]),
             np.stack([c.on_x for c in conditions]),

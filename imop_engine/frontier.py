@@ -16,12 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.conditions import Forward, forward_bounds
-from imop_engine.errors import ImopError, Infeasible, InvalidInput
+from imop_engine.curve import Curve, decisions
+from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.problem import Problem
-from imop_engine.weights import check_weight, lam_of, simplex_rows, weight_grid, weight_of
-
-CURVE_SAMPLES = 257  # of a curved frontier: cells small enough that each holds one nearest point
+from imop_engine.weights import check_weight, lam_of, weight_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +97,15 @@ class Frontier:
         return weights, self.at(weights)
 
 
+@dataclass(frozen=True, eq=False)
 class CurvedFrontier(Frontier):
     """The efficient decisions of two quadratic objectives: a curve, not a polyline.
 
-    `weights` and `portfolios` are an even sample of it; `at` solves at any weight, and `project`
-    refines the nearest sample within its two cells, to 1e-9 in the weight.
+    `weights` and `portfolios` are an even sample of it and its corners; `at` solves at any weight,
+    and `project` finds nearest points by the formulas between the corners (curve.py).
     """
+
+    curve: Curve
 
     def at(self, weight: ArrayLike) -> Matrix:
         """Decision at one weight (a vector) or at many (a row each)."""
@@ -116,26 +117,7 @@ class CurvedFrontier(Frontier):
 
     def project(self, decisions: Any) -> Projection:
         """Nearest efficient decision of each decision, and the weight that explains it."""
-        from scipy.optimize import minimize_scalar  # takes longer to load than all the rest
-
-        Y = self.problem.check_decisions(decisions)
-        middle = np.abs(self.weights - 0.5)
-        k, distances = np.empty(len(Y), np.int64), np.empty(len(Y))
-        kernels.nearest_rows(self.portfolios, Y, middle, k, distances)
-        weights, points = self.weights[k].copy(), self.portfolios[k].copy()
-        last = len(self.weights) - 1
-        for t, y in enumerate(Y):
-            cells = self.weights[max(k[t] - 1, 0)], self.weights[min(k[t] + 1, last)]
-            found = minimize_scalar(
-                lambda w, y=y: float(np.sum((y - self.at(w)) ** 2)),
-                bounds=cells,
-                method="bounded",
-                options={"xatol": 1e-9},
-            )
-            if found.fun < distances[t] ** 2 * (1.0 - 1e-12):
-                weights[t], points[t] = found.x, self.at(found.x)
-                distances[t] = np.sqrt(found.fun)
-        return Projection(weights, points, distances)
+        return Projection(*self.curve.nearest(self.problem.check_decisions(decisions)))
 
     def sample(self, count: int = 200) -> tuple[Vector, Matrix]:
         """Weights and decisions along the curve."""
@@ -148,10 +130,11 @@ def _curve(problem: Problem, theta: Vector) -> CurvedFrontier:
         raise InvalidInput(
             f"{problem.p} objectives have no frontier curve; use solve() at the weights you need."
         )
-    weights = weight_grid(problem, CURVE_SAMPLES)
-    X = decisions(problem, theta, simplex_rows(problem, weights))
-    states = np.empty((len(weights), 0), np.int8)
-    return CurvedFrontier(problem, theta, weights, X, np.zeros_like(X), states)
+    curve = Curve.of(problem, theta)
+    states = np.empty((len(curve.weights), 0), np.int8)
+    return CurvedFrontier(
+        problem, theta, curve.weights, curve.X, np.zeros_like(curve.X), states, curve
+    )
 
 
 def risk_of(problem: Problem, portfolios: ArrayLike) -> Vector:
@@ -214,23 +197,3 @@ def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:
         return efficient_frontier(problem, theta).at(w[0])
     chosen: Vector = decisions(problem, problem.check_theta(theta), w[None])[0]
     return chosen
-
-
-def decisions(problem: Problem, theta: Vector, weights: Matrix) -> Matrix:
-    """S(w_k, theta) for weights on the simplex, one a row."""
-    forwards = [Forward.of(problem, w) for w in weights]
-    lower, upper = forward_bounds(problem, theta)
-    X = np.empty((len(weights), problem.n))
-    failed = kernels.forward_all(
-        np.stack([f.gram for f in forwards]), np.stack([f.solve_cost for f in forwards]),
-        np.stack([f.c0 for f in forwards]), np.stack([f.C for f in forwards]), lower, upper,
-        theta, X, np.empty((len(weights), lower.size)),
-        np.empty((len(weights), lower.size), np.int64),
-    )  # fmt: skip
-    if failed >= 0:
-        raise Infeasible(
-            "no decision satisfies the constraints for these parameters; the right-hand side "
-            f"is {problem.right_hand_side(theta).round(6).tolist()}."
-        )
-    result: Matrix = np.clip(X, problem.lower, problem.upper)
-    return result

@@ -43,6 +43,7 @@ PRUNE = 1e-8  # a node is closed when its bound is within this share of the incu
 MULTIPLIER_RIDGE = 1e-7  # curvature given to multipliers, relative to the rows they stand in
 EVENT = 1e-11  # two events of a trace closer than this, in lam or in any holding, are one
 REFINEMENTS = 4  # at most, of a direction whose equations are nearly singular
+FAR = 1e3  # rows that moved by more than this many times their size are computed once more
 TIE = 1e-12  # two squared distances closer than this (relative) are equal
 ZERO_LOSS = 1e-14  # the paper's "l_K = 0": a distance of 1e-7, below what portfolios are known to
 
@@ -1720,6 +1721,35 @@ def newton_run(
 
 # -- the general problem: forward solves and updates for a grid of weights -----------------------
 @compiled
+def settle(G, v0, lo, hi, W, nw, side, inv, mu, v):
+    """Compute multipliers and rows anew for a final working set, rounding taken out.
+
+    Where some direction is nearly flat the way from v0 is long, and what is left of v at its end
+    has few digits.
+    """
+    missing = np.empty(nw)
+    for i in range(nw):
+        mu[W[i]] = 0.0
+    for _ in range(REFINEMENTS):
+        for a in range(nw):
+            j = W[a]
+            missing[a] = (lo[j] if side[j] > 0 else hi[j]) - v0[j]
+            for b in range(nw):
+                missing[a] -= G[j, W[b]] * mu[W[b]]
+        for a in range(nw):
+            for b in range(nw):
+                mu[W[a]] += inv[a, b] * missing[b]
+    v[:] = v0
+    for a in range(nw):
+        j = W[a]
+        for i in range(v.size):
+            v[i] += mu[j] * G[j, i]
+    for a in range(nw):
+        j = W[a]
+        v[j] = lo[j] if side[j] > 0 else hi[j]
+
+
+@compiled
 def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
     """S(w_k, theta) for every weight, each started from its neighbour's working set.
 
@@ -1749,11 +1779,20 @@ def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
             for i in range(m):
                 v0[i] += solve_cost[k, i, j] * c
         nw, value = restart(G, 0, v0, lo, hi, W, nw, side, inv, mu, v, room)
+        warm = nw > 0
         status, nw, value, _ = project(
             G, 0, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, np.inf, 50 * (m + 1), room
         )
+        if status != OPTIMAL and warm:
+            # Where Q is nearly singular a neighbour's working set can lead astray.
+            nw, value = restart(G, 0, v0, lo, hi, W, 0, side, inv, mu, v, room)
+            status, nw, value, _ = project(
+                G, 0, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, np.inf, 50 * (m + 1), room
+            )
         if status != OPTIMAL:
             return k
+        if np.max(np.abs(v0)) > FAR * np.max(np.abs(v)):
+            settle(G, v0, lo, hi, W, nw, side, inv, mu, v)
         for j in range(n):
             X[k, j] = v[j]
         for i in range(m):

@@ -19,8 +19,8 @@ from imop_engine.arguments import Matrix, Vector
 from imop_engine.backends import BACKENDS, Backend, make_backend
 from imop_engine.batch import batch_update
 from imop_engine.conditions import GeneralArrays, forward_bounds
+from imop_engine.curve import decisions as decide
 from imop_engine.errors import ImopError, InvalidInput
-from imop_engine.frontier import decisions as decide
 from imop_engine.frontier import efficient_frontier
 from imop_engine.history import History, Recorder
 from imop_engine.newton import (

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from imop_engine import kernels
 from imop_engine.arguments import Vector
 from imop_engine.conditions import Conditions, Forward, equality_plane, forward_bounds
+from imop_engine.curve import decisions
 from imop_engine.errors import Infeasible, InvalidInput
-from imop_engine.frontier import decisions, efficient_frontier
+from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
 from imop_engine.weights import check_weight, lam_of
 
@@ -110,14 +111,14 @@ def _portfolio_update(
 def _general_update(
     problem: Problem, theta: Vector, y: Vector, w: Vector, rate: float, node_limit: int
 ) -> Update:
-    forward, conditions = Forward.of(problem, w), Conditions.of(problem, w)
+    forward, conditions = Forward.of(problem, w[None]), Conditions.of(problem, w)
     lower, upper = forward_bounds(problem, theta)
     n, m = problem.n, problem.rows.shape[0]
     X, multipliers = np.empty((1, n)), np.empty((1, lower.size))
     sides = np.empty((1, lower.size), np.int64)
     failed = kernels.forward_all(
-        forward.gram[None], forward.solve_cost[None], forward.c0[None], forward.C[None], lower,
-        upper, theta, X, multipliers, sides,
+        forward.gram, forward.solve_cost, forward.c0, forward.C, lower, upper, theta, X,
+        multipliers, sides,
     )  # fmt: skip
     region = np.empty(0 if failed >= 0 else n + m, np.int8)
     if failed < 0:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from imop_engine.arguments import Matrix, Vector
+from imop_engine.arguments import RIDGE, Matrix, Vector
 from imop_engine.errors import InvalidInput
 from imop_engine.problem import Problem
 
-EDGE = 1e-3  # weights keep this far from 0 and 1 where an objective is only linear (paper: W+)
+EDGE = 1e-3  # weights keep this far from 0 and 1 where an objective is not strictly convex (W+)
 
 
 def lam_of(weight: ArrayLike) -> Vector:
@@ -51,8 +51,8 @@ def weight_grid(problem: Problem, weights: Any) -> Vector:
     """The weights w_k of the paper: K even ones, or those given.
 
     For two objectives a vector of the w of f_1, ascending; for more, one row on the simplex each.
-    Even weights move inside by 1e-3 where an objective is only linear, as for portfolios: there
-    only positive weights are sure to give efficient decisions.
+    They move inside by 1e-3 where an objective is not strictly convex, as the return of a
+    portfolio: there only positive weights are sure to give one decision, and an efficient one.
     """
     if isinstance(weights, (int, np.integer)) and not isinstance(weights, bool):
         if weights < 2:
@@ -76,7 +76,7 @@ def weight_grid(problem: Problem, weights: Any) -> Vector:
             raise InvalidInput(f"weights for {problem.p} objectives need {problem.p} columns.")
         if grid.ndim != 1 or grid.size < 1 or not np.all((grid >= 0) & (grid <= 1)):
             raise InvalidInput("weights must be a list of numbers between 0 and 1.")
-    if _has_linear_objective(problem):
+    if _keeps_inside(problem):
         grid = np.clip(grid, EDGE, 1.0 - EDGE)
     return np.unique(grid)
 
@@ -109,12 +109,13 @@ def simplex_rows(problem: Problem, grid: Vector) -> Matrix:
     return grid if grid.ndim == 2 else np.column_stack([grid, 1.0 - grid])
 
 
-def _has_linear_objective(problem: Problem) -> bool:
-    return bool(np.any(np.abs(problem.quadratic).max(axis=(1, 2)) == 0.0))
+def _keeps_inside(problem: Problem) -> bool:
+    eigenvalues = np.linalg.eigvalsh(problem.quadratic)
+    return bool(np.any(eigenvalues[:, 0] <= RIDGE * eigenvalues[:, -1]))
 
 
 def _inside(problem: Problem, grid: Matrix) -> Matrix:
-    if not _has_linear_objective(problem):
+    if not _keeps_inside(problem):
         return grid
     moved = np.maximum(grid, EDGE)
     result: Matrix = moved / moved.sum(axis=1, keepdims=True)

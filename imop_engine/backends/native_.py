@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from imop_engine.arguments import Matrix
-from imop_engine.frontier import decisions, efficient_frontier
+from imop_engine.curve import decisions
+from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
 from imop_engine.update import NODE_LIMIT, Update, implicit_update, is_certified
 

@@ -47,7 +47,7 @@ class Weighted:
         0.999 one is 0.002 of the other, and a solver's tolerance is meant for numbers near 1.
         """
         n = problem.n
-        H, g, G = weighted_objective(problem, weight)
+        (H,), (g,), (G,) = weighted_objective(problem, weight[None])
         sizes = [float(np.abs(part).max(initial=0.0)) for part in (H, G)]
         known = [size for size in sizes if size > 0]
         scale = float(np.exp(np.mean(np.log(known)))) if known else 1.0
