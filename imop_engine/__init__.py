@@ -13,15 +13,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from imop_engine import errors
-    from imop_engine.anchors import anchor_by_history, history_anchors, with_anchors
     from imop_engine.batch import BatchFit, JointUpdate, batch_update, fit_batch
-    from imop_engine.fit import Fit, compare_fit, implied_returns, measure_fit
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
     from imop_engine.history import History
-    from imop_engine.identify import Identification, identification
-    from imop_engine.learner import Assignment, OnlineLearner
-    from imop_engine.newton import Polished, polish
-    from imop_engine.preferences import (
+    from imop_engine.inference.anchors import anchor_by_history, history_anchors, with_anchors
+    from imop_engine.inference.fit import Fit, compare_fit, implied_returns, measure_fit
+    from imop_engine.inference.identify import Identification, identification
+    from imop_engine.inference.preferences import (
         FittedFamily,
         Preferences,
         WeightDistribution,
@@ -29,10 +27,13 @@ if TYPE_CHECKING:
         preference_segments,
         weight_distribution,
     )
+    from imop_engine.inference.resample import Bootstrap, bootstrap
+    from imop_engine.inference.solution import Refined, refine
+    from imop_engine.inference.uncertainty import frontier_band
+    from imop_engine.learner import Assignment, OnlineLearner
+    from imop_engine.newton import Polished, polish
     from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
-    from imop_engine.resample import Bootstrap, bootstrap
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
-    from imop_engine.solution import Refined, refine
     from imop_engine.study import (
         Progress,
         Study,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         study_steps,
     )
     from imop_engine.theory import Constants, constants
-    from imop_engine.uncertainty import frontier_band
     from imop_engine.update import Update, implicit_update
 
 _HOME = {
@@ -59,13 +59,13 @@ _HOME = {
     "batch": ("BatchFit", "JointUpdate", "batch_update", "fit_batch"),
     "theory": ("Constants", "constants"),
     "results": ("Result", "aligned_error", "risk_aversion", "summarize"),
-    "fit": ("Fit", "compare_fit", "implied_returns", "measure_fit"),
-    "anchors": ("anchor_by_history", "history_anchors", "with_anchors"),
-    "resample": ("Bootstrap", "bootstrap"),
-    "identify": ("Identification", "identification"),
-    "solution": ("Refined", "refine"),
-    "uncertainty": ("frontier_band",),
-    "preferences": (
+    "inference.fit": ("Fit", "compare_fit", "implied_returns", "measure_fit"),
+    "inference.anchors": ("anchor_by_history", "history_anchors", "with_anchors"),
+    "inference.resample": ("Bootstrap", "bootstrap"),
+    "inference.identify": ("Identification", "identification"),
+    "inference.solution": ("Refined", "refine"),
+    "inference.uncertainty": ("frontier_band",),
+    "inference.preferences": (
         "FittedFamily",
         "Preferences",
         "WeightDistribution",

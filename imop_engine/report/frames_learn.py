@@ -167,7 +167,7 @@ def implied(problem: Problem, decisions: pd.DataFrame) -> Vector:
     Reverse optimisation gives returns up to shift and scale, as portfolios do; two anchors fix
     both. Without two anchors the scale is that of a risk aversion of 2.5.
     """
-    from imop_engine.fit import implied_returns
+    from imop_engine.inference.fit import implied_returns
 
     raw = implied_returns(problem, decisions.to_numpy(dtype=float).mean(axis=0))
     rows, values = problem.theta.equalities, problem.theta.values

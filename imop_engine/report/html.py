@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import ImopError
-from imop_engine.preferences import preference_segments
+from imop_engine.inference.preferences import preference_segments
 from imop_engine.report.html_style import STYLE
 from imop_engine.report.svg import svg
 from imop_engine.study import Study
@@ -233,7 +233,7 @@ def _again(study: Study, command: str) -> str:
 # -- pieces --------------------------------------------------------------------------------------
 def _history_names(study: Study) -> list[tuple[str, Any]]:
     """What the default anchors are, in words; a resumed study may have others by now."""
-    from imop_engine.anchors import history_anchors
+    from imop_engine.inference.anchors import history_anchors
 
     try:
         found = history_anchors(

@@ -16,9 +16,9 @@ import pandas as pd
 
 from imop_engine.arguments import Vector
 from imop_engine.errors import ImopError
-from imop_engine.fit import Fit, measure_fit
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
-from imop_engine.preferences import (
+from imop_engine.inference.fit import Fit, measure_fit
+from imop_engine.inference.preferences import (
     Preferences,
     WeightDistribution,
     investor_preferences,
@@ -97,7 +97,7 @@ class Study:
     @cached_property
     def _identified(self) -> tuple[Any, str]:
         def compute() -> Any:
-            from imop_engine.identify import identification
+            from imop_engine.inference.identify import identification
 
             return identification(
                 self.problem,

@@ -29,8 +29,8 @@ ENOUGH_PORTFOLIOS: Final = 4000
 
 def fit_together(problem: Problem, decisions: Matrix, theta: Vector) -> tuple[Vector, str]:
     """The refined estimate, or the one that was given and why it stayed."""
+    from imop_engine.inference.solution import refine
     from imop_engine.newton import polish
-    from imop_engine.solution import refine
 
     some = decisions[:: -(-len(decisions) // ENOUGH_PORTFOLIOS)]
     best, least = theta, total_loss(problem, some, theta)

@@ -14,9 +14,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from imop_engine.anchors import anchor_by_history
 from imop_engine.arguments import Vector
 from imop_engine.errors import InvalidInput
+from imop_engine.inference.anchors import anchor_by_history
 from imop_engine.learner import OnlineLearner
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.study.data import StudyData

@@ -17,16 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.bounds import Bounds, return_bounds
 from imop_engine.errors import InvalidInput
-from imop_engine.fit import Noise, estimate_noise, some_decisions
 from imop_engine.frontier import Frontier, efficient_frontier
 from imop_engine.gauge import Gauge, gauge_of
-from imop_engine.information import Information, information
-from imop_engine.problem import Problem
-from imop_engine.seen import Seen, one_step, seen_part
-from imop_engine.sentences import asset_sentence, direction_sentences
-from imop_engine.solution import (
+from imop_engine.inference.bounds import Bounds, return_bounds
+from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
+from imop_engine.inference.information import Information, information
+from imop_engine.inference.seen import Seen, one_step, seen_part
+from imop_engine.inference.sentences import asset_sentence, direction_sentences
+from imop_engine.inference.solution import (
     Refined,
     Support,
     least_investors,
@@ -35,6 +34,7 @@ from imop_engine.solution import (
     supported_information,
     unexplained,
 )
+from imop_engine.problem import Problem
 
 STATUSES: Final = (
     "identified",  # the data and the anchors determine it
@@ -124,7 +124,7 @@ class Identification:
 
     def band(self, frontier: Frontier | None = None, count: int = 100) -> pd.DataFrame:
         """The frontier with an interval for the best return at each risk; see `frontier_band`."""
-        from imop_engine.uncertainty import frontier_band
+        from imop_engine.inference.uncertainty import frontier_band
 
         return frontier_band(self, frontier, count)
 

@@ -23,7 +23,9 @@ from scipy.special import ndtri, stdtrit
 from scipy.stats import chi2
 
 from imop_engine.arguments import Vector, vector
-from imop_engine.cells import (
+from imop_engine.errors import InvalidInput
+from imop_engine.frontier import Frontier
+from imop_engine.inference.cells import (
     LEAST_EXPECTED,
     SAME_WEIGHT,
     cells_around,
@@ -32,12 +34,16 @@ from imop_engine.cells import (
     merge_cells,
     without_inner,
 )
-from imop_engine.errors import InvalidInput
-from imop_engine.families import FAMILIES, Family, fit_counts
-from imop_engine.fit import Noise, estimate_noise, labels_of_rows, outlier_threshold, some_decisions
-from imop_engine.frontier import Frontier
-from imop_engine.identify import Identification
-from imop_engine.intervals import Spread, weight_intervals
+from imop_engine.inference.families import FAMILIES, Family, fit_counts
+from imop_engine.inference.fit import (
+    Noise,
+    estimate_noise,
+    labels_of_rows,
+    outlier_threshold,
+    some_decisions,
+)
+from imop_engine.inference.identify import Identification
+from imop_engine.inference.intervals import Spread, weight_intervals
 from imop_engine.results import risk_aversion
 
 LEAST_INVESTORS: Final = 20  # fewer than this say little of a distribution with two parameters

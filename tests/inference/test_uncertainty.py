@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import imop_engine as imop
-from imop_engine import coverage
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
+from imop_engine.inference import coverage
+from imop_engine.inference.uncertainty import best_return
 from imop_engine.simulate import simulate_investors
-from imop_engine.uncertainty import best_return
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 EIGHT = market("paper8")
 TRUE = np.array(EIGHT.expected_returns)
 PROBLEM = imop.portfolio_problem(

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.fit import AT_BOUND, tangents
 from imop_engine.frontier import Frontier, Projection
-from imop_engine.information import AT_TURN, tangent_matrix
+from imop_engine.inference.fit import AT_BOUND, tangents
+from imop_engine.inference.information import AT_TURN, tangent_matrix
 from imop_engine.weights import lam_of, weight_of
 
 

@@ -7,7 +7,7 @@ import pytest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
-from imop_engine.fit import (
+from imop_engine.inference.fit import (
     OUTLIER_FLOOR,
     compare_fit,
     estimate_noise,

@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.bounds import price
 from imop_engine.errors import InvalidInput
-from imop_engine.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_decisions
 from imop_engine.frontier import efficient_frontier
 from imop_engine.gauge import gauge_of
-from imop_engine.information import Information, information, supporters
+from imop_engine.inference.bounds import price
+from imop_engine.inference.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_decisions
+from imop_engine.inference.information import Information, information, supporters
+from imop_engine.inference.seen import Seen, one_step, seen_part
 from imop_engine.problem import Problem
-from imop_engine.seen import Seen, one_step, seen_part
 
 # An estimate that rests on fewer investors than this, or than a tenth of a small sample, rests on
 # their quirks.

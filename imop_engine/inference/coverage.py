@@ -1,6 +1,6 @@
 """Whether the intervals keep their promise: simulated studies whose truth is known.
 
-    python -m imop_engine.coverage --studies 200
+    python -m imop_engine.inference.coverage --studies 200
 
 Each study draws 1,000 investors in the paper's eight securities, learns from a start that is 30 %
 off, refines, and asks `identification` for 95 % intervals. The results go to benchmarks/results and
@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from imop_engine.arguments import Vector
 from imop_engine.bundled import market
 from imop_engine.frontier import efficient_frontier
-from imop_engine.identify import identification
+from imop_engine.inference.identify import identification
+from imop_engine.inference.preferences import investor_preferences
+from imop_engine.inference.solution import refine
 from imop_engine.learner import OnlineLearner
 from imop_engine.newton import polish
-from imop_engine.preferences import investor_preferences
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.simulate import simulate_investors
-from imop_engine.solution import refine
 
 INVESTORS: Final = 1000
 STUDIES: Final = 200
@@ -297,7 +297,9 @@ def put(page: str, results: dict[str, Any]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, write the JSON, renew the page."""
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m imop_engine.coverage")
+    parser = argparse.ArgumentParser(
+        description=__doc__, prog="python -m imop_engine.inference.coverage"
+    )
     parser.add_argument("--studies", type=int, default=STUDIES, help="at an error of 0.005")
     parser.add_argument("--others", type=int, default=None, help="at other errors; as many")
     parser.add_argument("--workers", type=int, default=1)

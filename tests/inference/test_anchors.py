@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import imop_engine as imop
-from imop_engine.anchors import held_assets
 from imop_engine.bundled import market
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.gauge import gauge_of
+from imop_engine.inference.anchors import held_assets
 from imop_engine.learner import ALGORITHMS
 from imop_engine.simulate import simulate_investors
 

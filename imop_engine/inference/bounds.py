@@ -19,8 +19,8 @@ from scipy.special import ndtri
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.fit import outlier_threshold
-from imop_engine.information import Information, Place, tangent_matrix
+from imop_engine.inference.fit import outlier_threshold
+from imop_engine.inference.information import Information, Place, tangent_matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,12 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
-from imop_engine.fit import some_decisions
 from imop_engine.frontier import efficient_frontier, risk_of
-from imop_engine.information import information
+from imop_engine.inference.fit import some_decisions
+from imop_engine.inference.information import information
+from imop_engine.inference.solution import Support, refine_counts, support_of
+from imop_engine.inference.uncertainty import best_return
 from imop_engine.problem import Problem
-from imop_engine.solution import Support, refine_counts, support_of
-from imop_engine.uncertainty import best_return
 
 LEAST_DRAWS: Final = 20  # fewer say nothing of an end of a 95 % interval
 MOST_DRAWS: Final = 100_000

@@ -7,10 +7,10 @@ from scipy.stats import kstest
 
 import imop_engine as imop
 from imop_engine.bundled import market
-from imop_engine.cells import cells_around, even_cells, merge_cells
 from imop_engine.errors import InvalidInput
-from imop_engine.families import FAMILIES, fit_counts
-from imop_engine.preferences import (
+from imop_engine.inference.cells import cells_around, even_cells, merge_cells
+from imop_engine.inference.families import FAMILIES, fit_counts
+from imop_engine.inference.preferences import (
     investor_preferences,
     plateaus_of,
     preference_segments,

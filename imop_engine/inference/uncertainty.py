@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 from imop_engine.arguments import Vector
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
-from imop_engine.identify import Identification
+from imop_engine.inference.identify import Identification
 from imop_engine.problem import Problem
 
 

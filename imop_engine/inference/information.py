@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.fit import AT_BOUND
 from imop_engine.frontier import Frontier, Projection
+from imop_engine.inference.fit import AT_BOUND
 from imop_engine.weights import lam_of
 
 # A projection this near a turning point (in lam, relative) is at it: it was clamped there.

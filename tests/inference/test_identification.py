@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
-from imop_engine.identify import STATUSES
-from imop_engine.information import information
+from imop_engine.inference.identify import STATUSES
+from imop_engine.inference.information import information
 from imop_engine.simulate import simulate_investors
 from imop_engine.weights import lam_of
 

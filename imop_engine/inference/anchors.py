@@ -15,8 +15,8 @@ from imop_engine.arguments import Anchors, Matrix, Vector, anchor_rows
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import risk_of
 from imop_engine.gauge import require_fixed
+from imop_engine.inference.solution import least_investors
 from imop_engine.problem import Problem, parameter_set
-from imop_engine.solution import least_investors
 
 # Portfolios nearer than this are one: a thousandth of the usual rounding of holdings.
 SAME_PORTFOLIO: Final = 1e-6
