@@ -1,7 +1,6 @@
 """Whole journeys in a real browser: from data to a file in hand, and nothing complains."""
 
 import re
-import time
 
 import pandas as pd
 import pytest
@@ -10,15 +9,10 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import expect
 
 from app_harness import history_file, history_names, portfolio_file
-from browser_harness import PAGES, Visit, record
+from browser_harness import PAGES, Visit, record, time_many
 
 pytestmark = pytest.mark.browser
 
-# Half of this is what an analyst should wait; a slower machine gets the other half.
-FIRST_PAINT_AT_MOST = 6.0
-RESULT_AT_MOST = 4.0
-MANY_AT_MOST = 40.0
-LONG = 240_000  # milliseconds, on a machine that has other things to do
 CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 3, "preferences": 3, "lab": 2}
 
 
@@ -41,10 +35,9 @@ def test_every_page_from_an_example(browser, address, width, scheme):
 
 
 def test_bundled_data_to_exports(visit, tmp_path):
-    record("first paint", visit.first_paint, FIRST_PAINT_AT_MOST)
+    record("first paint", visit.first_paint)
     visit.example()
-    seconds = visit.learn()
-    record("1,000 decisions: click to result", seconds, RESULT_AT_MOST)
+    record("1,000 decisions: click to result", visit.learn())
     visit.open("report")
     visit.page.get_by_role("textbox", name="Title").fill("Our clients")
     visit.page.get_by_role("textbox", name="Title").press("Enter")
@@ -221,31 +214,9 @@ def test_the_laboratory_plays(visit):
 
 
 def test_a_hundred_thousand_uploaded_investors_stay_usable(visit):
-    name, content = portfolio_file("wide", 100_000)
-    visit.choose("Upload a history")
-    visit.upload("market_file", "history.csv", history_file())
-    expect(visit.key("status")).to_contain_text("history.csv")
-    visit.settle()
-    visit.open("investors")
-    visit.choose("Upload portfolios")
-    started = time.perf_counter()
-    visit.upload("investor_file", name, content)
-    expect(visit.key("status")).to_contain_text("100,000 from clients.csv")
-    visit.expect_charts(2)
-    record("100,000 investors: upload to charts", time.perf_counter() - started, MANY_AT_MOST)
-    visit.settle()
-    visit.picture("many")
-    started = time.perf_counter()
-    visit.open("learn")
-    visit.press("learn_start")
-    expect(visit.page.get_by_text("What came out")).to_be_visible(timeout=LONG)
-    visit.settle()
-    record("100,000 investors: click to result", time.perf_counter() - started, MANY_AT_MOST)
-    started = time.perf_counter()
-    visit.open("preferences")
-    visit.expect_charts(4)
-    record("100,000 investors: preferences page", time.perf_counter() - started, MANY_AT_MOST)
-    visit.picture("many-preferences")
+    seconds = time_many(visit, history_file(), portfolio_file("wide", 100_000))
+    for step, measured in seconds.items():
+        record(f"100,000 investors: {step}", measured)
     visit.close_in_peace()
 
 
