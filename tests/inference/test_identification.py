@@ -248,6 +248,45 @@ def test_a_scale_that_ran_away_is_brought_back():
     )
 
 
+# Market, error, weights, investors, seed of studies in which a search that must not let squared
+# distances grow by more than 1 % stopped up to 10 standard errors short, or took turns between two
+# sides of a jump.
+STOPPED_SHORT = [
+    ("paper8", 0.005, "uniform", 1000, 8),
+    ("paper8", 0.005, "normal", 1000, 17),
+    ("paper8", 0.01, "uniform", 600, 16),
+    ("us20", 0.002, "uniform", 1000, 2),
+    ("us20", 0.005, "uniform", 300, 3),
+    ("us20", 0.01, "normal", 300, 0),
+    ("us20", 0.01, "uniform", 1000, 11),
+    ("us20", 0.01, "normal", 1000, 17),
+]
+
+
+@pytest.mark.parametrize(("name", "level", "weights", "count", "seed"), STOPPED_SHORT)
+def test_the_search_ends_at_the_solution_or_at_a_jump_across_zero(
+    name, level, weights, count, seed
+):
+    m = MARKETS[name]
+    r = np.array(m.expected_returns)
+    free = imop.portfolio_problem(m.covariance, names=m.names)
+    rng = np.random.default_rng([seed, int(level * 1e4), count, r.size])
+    Y = simulate_investors(
+        free, r, count, weights=weights, noise="gaussian", noise_level=level, rng=rng
+    ).portfolios
+    problem = imop.anchor_by_history(free, r, Y)
+    start = np.clip(r * (1.0 + 0.3 * rng.normal(size=r.size)), 0.0, 1.0)
+    learned = imop.OnlineLearner(problem, weights="exact", theta0=start).partial_fit(Y).theta_
+    for theta in (learned, r):
+        found = imop.refine(problem, Y, theta)
+        assert found.converged
+        assert found.left <= 0.1
+        again = imop.refine(problem, Y, found.theta)
+        assert again.converged
+        told = imop.identification(problem, found.theta, Y)
+        assert told.step_in_errors <= 0.2
+
+
 def test_without_noise_everything_held_is_known_to_the_digits():
     Y = draw(500, 2, noise="none").portfolios
     told = imop.identification(PROBLEM, TRUE * 1.02, Y)
