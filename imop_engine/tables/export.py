@@ -1,8 +1,8 @@
 """Results out: CSV, Excel, Parquet, JSON; safe in a spreadsheet, and exact to the last bit.
 
-A spreadsheet runs a text cell that starts with = + - @ as a formula. In CSV such text gets an
-apostrophe in front, the spreadsheets' own way to say "this is text"; `plain_text` takes it off
-again. In a workbook the cell is marked as text. Numbers stay numbers, negative ones too.
+Text that a spreadsheet would run as a formula gets an apostrophe in front in CSV, which reading
+takes off again (formula_text); in a workbook the cell is marked as text. Numbers stay numbers,
+negative ones too.
 """
 
 from __future__ import annotations
@@ -19,48 +19,21 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import InvalidInput
+from imop_engine.tables.formula_text import FORMULA_STARTS, plain_text, safe_text
 
-FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 FORMATS: Final = (".csv", ".xlsx", ".parquet", ".json")
 SHEET_NAME: Final = 31  # characters, Excel's limit
 SHEET_ROWS: Final = 1_048_576  # Excel's limit, heading included
 WIDEST_COLUMN: Final = 60
 SAMPLED_ROWS: Final = 200  # rows looked at to choose the width of a column
+# An asset may be called NA or None; only an empty cell is nothing.
+_NOTHING: Final[dict[str, Any]] = {"keep_default_na": False, "na_values": [""]}
 # From version 3 on pandas reads every digit unasked, and warns who asks.
 _EXACT: Final[dict[str, Any]] = (
     {} if int(pd.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
 )
 # The archive's date is fixed, so that the same tables make the same bytes.
 ARCHIVE_DATE: Final = (1980, 1, 1, 0, 0, 0)
-
-
-def safe_text(value: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet would run it.
-
-    Text that is a number, "-12" say, is no formula and stays as it is.
-
-    >>> safe_text("=1+1"), safe_text("Security 1"), safe_text("-12")
-    ("'=1+1", 'Security 1', '-12')
-    """
-    return "'" + value if value.startswith(FORMULA_STARTS) and not _is_number(value) else value
-
-
-def plain_text(value: str) -> str:
-    """The inverse of `safe_text`.
-
-    >>> plain_text("'=1+1"), plain_text("'tis")
-    ('=1+1', "'tis")
-    """
-    inner = value[1:]
-    runs = inner.startswith(FORMULA_STARTS) and not _is_number(inner)
-    return inner if value.startswith("'") and runs else value
-
-
-def _is_number(value: str) -> bool:
-    try:
-        return math.isfinite(float(value)) and "_" not in value and value == value.strip()
-    except ValueError:
-        return False
 
 
 def csv_text(table: pd.DataFrame) -> str:
@@ -77,7 +50,7 @@ def csv_text(table: pd.DataFrame) -> str:
 
 def read_csv_text(text: str) -> pd.DataFrame:
     """Read back what `csv_text` wrote: every digit, and texts as they were."""
-    read: pd.DataFrame = pd.read_csv(io.StringIO(text), **_EXACT)
+    read: pd.DataFrame = pd.read_csv(io.StringIO(text), **_NOTHING, **_EXACT)
     table: pd.DataFrame = read.rename(columns=lambda name: plain_text(str(name)))
     for at in range(table.shape[1]):
         if _is_text(table.iloc[:, at]):
@@ -108,7 +81,8 @@ def read_table(path: Path | str) -> pd.DataFrame:
             return read_json_table(source)
         if ending == ".parquet":
             return pd.read_parquet(source)
-        return pd.read_excel(source)
+        read: pd.DataFrame = pd.read_excel(source, **_NOTHING)
+        return read
     except InvalidInput:
         raise
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:

@@ -62,7 +62,7 @@ def guess_kind(values: FloatArray, names: str, signed_percent: bool) -> Guess:
     named_price = words.says(names, words.PRICE)
     if named_return != named_price:
         return Guess(RETURNS if named_return else PRICES, "the names say so")
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         steps = np.abs(np.diff(values, axis=0)) / np.abs(values[:-1])
     steps = steps[np.isfinite(steps)]
     step = float(np.median(steps)) if len(steps) else 0.0

@@ -53,6 +53,9 @@ class Limits:
 class Packing(Protocol):
     """How one kind of file turns cells into columns: chunk by chunk, then all together."""
 
+    def heading(self, cell: Any) -> str:
+        """Spell a column's name, without white space around it."""
+
     def pack(self, cells: tuple[Any, ...]) -> Any:
         """Pack one chunk of a column."""
 
@@ -75,7 +78,7 @@ def build_table(
     if header is None and not any(_filled(row) for row in head):
         raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
     notes = Notes(file)
-    start, names = _names(file, head, header, notes)
+    start, names = _names(file, head, header, packing, notes)
     _check_width(file, len(names), limits)
     gather = _Gather(file, len(names), limits, packing)
     gather.take(chain(head[start:], rows), start + 1)
@@ -153,7 +156,7 @@ def _is_header(row: Cells, below: Sequence[Cells]) -> bool:
 
 
 def _names(
-    file: str, head: Sequence[Cells], header: int | None, notes: Notes
+    file: str, head: Sequence[Cells], header: int | None, packing: Packing, notes: Notes
 ) -> tuple[int, tuple[str, ...]]:
     if header is None:
         start = next(i for i, row in enumerate(head) if _filled(row))
@@ -178,13 +181,15 @@ def _names(
     if stacked is not None:
         return header + 3, check_names(file, stacked, header + 1)
     row = head[header]
-    words = ["" if cell is None else _word(cell) for cell in row[: _width(row)]]
+    words = ["" if cell is None else packing.heading(cell) for cell in row[: _width(row)]]
     return header + 1, check_names(file, words, header + 1)
 
 
 def _stacked_names(head: Sequence[Cells], header: int) -> list[str] | None:
     """Join the header that yfinance writes over three rows: Price / Ticker / Date."""
-    rows = [[_word(cell) if cell is not None else "" for cell in row] for row in head[header:][:3]]
+    rows = [
+        [one_line(cell) if cell is not None else "" for cell in row] for row in head[header:][:3]
+    ]
     if len(rows) < 3 or not all(rows):
         return None
     if {rows[0][0], rows[1][0]} != {"Price", "Ticker"} or any(rows[2][1:]):
@@ -194,7 +199,8 @@ def _stacked_names(head: Sequence[Cells], header: int) -> list[str] | None:
     return [rows[2][0] or "Date", *(f"{field} {ticker}".strip() for field, ticker in pairs)]
 
 
-def _word(cell: Any) -> str:
+def one_line(cell: Any) -> str:
+    """Write a cell out on one line, as the name of a column."""
     return " ".join(str(cell).removesuffix(" 00:00:00").split())
 
 

@@ -15,11 +15,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import Column, Table, clean, text_column
+from imop_engine.tables.formula_text import MARKED, plain_text
 from imop_engine.tables.reading_report import Guess
-from imop_engine.tables.rows import Cells, Limits, build_table
+from imop_engine.tables.rows import Cells, Limits, build_table, one_line
 
 BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
@@ -67,6 +69,10 @@ def read_text(file: str, content: bytes, limits: Limits) -> Table:
 class TextPacking:
     """Cells of text, as arrow arrays."""
 
+    def heading(self, cell: Any) -> str:
+        """Spell a column's name as it was before an apostrophe made it safe."""
+        return one_line(plain_text(str(cell).strip()))
+
     def pack(self, cells: tuple[Any, ...]) -> pa.Array:
         """Pack one chunk; what UTF-8 cannot carry (a lone surrogate) is replaced."""
         try:
@@ -75,8 +81,14 @@ class TextPacking:
             return pa.array([cell and clean(cell) for cell in cells], pa.string())
 
     def join(self, name: str, chunks: list[pa.Array]) -> Column:
-        """Make the column of its chunks."""
-        return text_column(name, pa.chunked_array(chunks, pa.string()))
+        """Make the column of its chunks; text that was made safe is again what it was."""
+        column = text_column(name, pa.chunked_array(chunks, pa.string()))
+        cells: Any = column.text
+        marked = pc.match_substring_regex(cells, MARKED)
+        if not pc.any(marked).as_py():
+            return column
+        as_written = [plain_text(cell) for cell in cells.filter(marked).to_pylist()]
+        return text_column(name, pc.replace_with_mask(cells, marked, pa.array(as_written)))
 
 
 def find_codec(file: str, content: bytes, guessed: dict[str, Guess]) -> tuple[str, str]:

@@ -15,13 +15,15 @@ from typing import Any, Final
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import Column, Table, mixed_column
 from imop_engine.tables.reading_report import KEPT, Guess, Notes
-from imop_engine.tables.rows import Cells, Limits, build_table
+from imop_engine.tables.rows import Cells, Limits, build_table, one_line
 
 # Unpacked XML is about ten times the numbers in it.
 UNPACKED_TIMES_LIMIT: Final = 4
 WORKBOOK_PART: Final = "xl/workbook.xml"
 DOCUMENT_TYPE: Final = b"<!DOCTYPE"
 PROLOGUE_BYTES: Final = 2048
+# The last row of any spreadsheet. A cell that claims a later one would have us count to it.
+LAST_ROW: Final = 1_048_576
 
 
 def read_workbook(file: str, content: bytes, sheet: str | int | None, limits: Limits) -> Table:
@@ -130,12 +132,20 @@ def _has_cells(file: str, sheet: Any) -> bool:
     return any(cell is not None for row in _guarded(file, sheet) for cell in row)
 
 
-def _guarded(file: str, sheet: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield rows; a broken part of the XML ends in our own error."""
+def _guarded(file: str, sheet: Any, values: bool = True) -> Iterator[tuple[Any, ...]]:
+    """Yield rows, of values or of cells; a broken part of the XML ends in our own error."""
     try:
         # The size a sheet claims for itself may be wrong either way; read what is there.
         sheet.reset_dimensions()
-        yield from sheet.iter_rows(values_only=True)
+        for number, row in enumerate(sheet.iter_rows(values_only=values), start=1):
+            if number > LAST_ROW:
+                raise UnreadableFile(
+                    f"{file}, sheet {sheet.title}: a cell claims a row beyond {LAST_ROW:,}, the "
+                    "last that a spreadsheet has; open it and save it again."
+                )
+            yield row
+    except UnreadableFile:
+        raise
     except Exception as error:
         raise UnreadableFile(
             f"{file}, sheet {sheet.title}: the cells are damaged; open it and save it again."
@@ -155,6 +165,10 @@ def _rows(file: str, sheet: Any, limits: Limits) -> Iterator[Cells]:
 class CellPacking:
     """Cells that each have their own type."""
 
+    def heading(self, cell: Any) -> str:
+        """Spell a column's name."""
+        return one_line(cell)
+
     def pack(self, cells: tuple[Any, ...]) -> tuple[Any, ...]:
         """Pack one chunk."""
         return cells
@@ -168,10 +182,17 @@ def _check_formulas(file: str, content: bytes, title: str, limits: Limits) -> No
     """Refuse formulas that nobody has calculated: they would read as empty cells."""
     values, written = _open(file, content), _open(file, content, values=False)
     try:
-        pairs = zip(_rows(file, values[title], limits), _rows(file, written[title], limits))  # noqa: B905
+        # Two views of one sheet; the first that ends ends both.
+        pairs = zip(
+            _guarded(file, values[title], values=False),
+            _rows(file, written[title], limits),
+            strict=False,
+        )
         for number, (shown, typed) in enumerate(pairs, start=1):
             for i, cell in enumerate(typed):
-                if isinstance(cell, str) and cell.startswith("=") and shown[i] is None:
+                # A formula whose result is the empty text was calculated: its cell says "text".
+                calculated = shown[i].value is not None or shown[i].data_type == "str"
+                if not calculated and _is_formula(cell):
                     from openpyxl.utils import get_column_letter
 
                     raise UnreadableFile(
@@ -181,6 +202,15 @@ def _check_formulas(file: str, content: bytes, title: str, limits: Limits) -> No
     finally:
         values.close()
         written.close()
+
+
+def _is_formula(cell: Any) -> bool:
+    """Whether a cell holds a formula: text, or one of the objects for those that fill a range."""
+    from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
+
+    if isinstance(cell, ArrayFormula | DataTableFormula):
+        return True
+    return isinstance(cell, str) and cell.startswith("=")
 
 
 def _noting_other_sheets(

@@ -38,6 +38,14 @@ def two_sheets() -> bytes:
     return file.getvalue()
 
 
+def with_part(book: bytes, part: str, old: bytes, new: bytes) -> bytes:
+    """Return a workbook in which one part was changed, as no spreadsheet would."""
+    with zipfile.ZipFile(io.BytesIO(book)) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    assert old in parts[part]
+    return archive({**parts, part: parts[part].replace(old, new)})
+
+
 def parquet(frame: pd.DataFrame) -> bytes:
     file = io.BytesIO()
     frame.to_parquet(file)
@@ -100,6 +108,15 @@ RETURNS: dict[str, BadFile] = {
     ),
     "xml document type": (
         archive({"xl/workbook.xml": b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x "y">]><a/>'}),
+        {"name": "returns.xlsx"},
+    ),
+    "a row beyond the last": (
+        with_part(
+            workbook([["date", "A"], ["2020-01-31", 0.1]]),
+            "xl/worksheets/sheet1.xml",
+            b'<row r="2">',
+            b'<row r="99999999999">',
+        ),
         {"name": "returns.xlsx"},
     ),
     "damaged parquet": (b"PAR1garbagePAR1", {"name": "returns.parquet"}),
@@ -219,6 +236,15 @@ PORTFOLIOS: dict[str, BadFile] = {
     "text after quote": (b'investor,A\n"Ann"x,1\n', {}),
     "uncalculated formula": (
         workbook([["investor", "A", "B"], ["Ann", 0.5, "=1-B2"]]),
+        {"name": "p.xlsx"},
+    ),
+    "uncalculated formula over a range": (
+        with_part(
+            workbook([["investor", "A", "B"], ["Ann", 0.5, "=1-B2"]]),
+            "xl/worksheets/sheet1.xml",
+            b"<f>",
+            b'<f t="array" ref="C2:C2">',
+        ),
         {"name": "p.xlsx"},
     ),
     "too many rows": (b"investor,A,B\n" + b"x,1,0\n" * 50, {"limits": Limits(rows=20)}),

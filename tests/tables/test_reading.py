@@ -10,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imop_engine.bundled import market, sample_portfolios
+from imop_engine.commands.common import table_source
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.tables import Limits, read_portfolios, read_returns
+from imop_engine.tables.export import FORMATS as WRITTEN
+from imop_engine.tables.export import write_table
+from tables.bad_files import with_part, workbook
 
 US30 = Path(__file__).resolve().parents[3] / "shared" / "data" / "us30_monthly_returns.csv"
 
@@ -398,3 +402,44 @@ def test_any_portfolios_come_back(assets, count, seed, places, long):
     read = read_portfolios(as_csv(frame), names, name="x.csv")
     np.testing.assert_array_equal(read.weights.to_numpy(), weights[keep])
     assert read.report.rows_refused == (~keep).sum() * (assets if long else 1)
+
+
+# What a spreadsheet would run, what has our apostrophe already, and what is neither.
+ODD_NAMES = ["=A", "+B", "-C", "@D", "'=E", "''=F", "'tis", "-5%", "NA", "None"]
+
+
+@pytest.mark.parametrize("ending", WRITTEN)
+def test_names_that_look_like_formulas_come_back_from_every_format(ending, tmp_path):
+    rng = np.random.default_rng(5)
+    history = pd.DataFrame(rng.normal(0, 0.04, (30, len(ODD_NAMES))), columns=ODD_NAMES)
+    history.insert(0, "date", pd.date_range("2020-01-31", periods=30, freq="ME"))
+    wide = pd.DataFrame(rng.dirichlet(np.ones(len(ODD_NAMES)), len(ODD_NAMES)), columns=ODD_NAMES)
+    people = [f"{name} & Co" for name in ODD_NAMES]
+    wide.insert(0, "investor", people)
+    wide.insert(1, "segment", people[::-1])
+    long = wide.melt(id_vars=["investor", "segment"], var_name="asset", value_name="weight")
+    paths = [
+        write_table(table, tmp_path / f"{name}{ending}")
+        for name, table in {"returns": history, "wide": wide, "long": long}.items()
+    ]
+    read = read_returns(table_source(paths[0]), name=paths[0].name)
+    assert list(read.returns) == ODD_NAMES
+    np.testing.assert_array_equal(read.returns, history[ODD_NAMES])
+    for path in paths[1:]:
+        held = read_portfolios(table_source(path), ODD_NAMES, name=path.name)
+        assert list(held.weights) == ODD_NAMES
+        assert held.weights.index.tolist() == people
+        assert held.attributes["segment"].tolist() == people[::-1]
+        np.testing.assert_array_equal(held.weights, wide[ODD_NAMES])
+        assert held.report.clean
+
+
+def test_a_formula_with_an_empty_text_as_its_result_is_an_empty_cell():
+    """As =IF(B2="","",1-B2) gives it: calculated, and nothing is held."""
+    rows = [["investor", "A", "B", "C"], ["Ann", 0.5, 0.5, "=1"], ["Bob", 1.0, 0.0, "=1"]]
+    book = with_part(
+        workbook(rows), "xl/worksheets/sheet1.xml", b"><f>1</f><v", b' t="str"><f>1</f><v'
+    )
+    people = read_portfolios(book, ["A", "B", "C"], name="p.xlsx")
+    assert people.weights.to_dict("list") == {"A": [0.5, 1], "B": [0.5, 0], "C": [0, 0]}
+    assert people.report.clean
