@@ -41,8 +41,12 @@ DOUBTFUL = 1e-5  # below this share a pivot is computed again, with its rounding
 SATISFIED = 1e-10  # a complementarity pair holds when its smaller side is below this, scaled
 PRUNE = 1e-8  # a node is closed when its bound is within this share of the incumbent
 MULTIPLIER_RIDGE = 1e-7  # curvature given to multipliers, relative to the rows they stand in
+RIDGE_SHARE = 1e-7  # of a node's value may be the ridge's; where it is more, the centre moves
+AGED = 1e-9  # a working set whose rows miss their bounds by this share is factored anew
+PROXIMAL_STEPS = 60  # at most; a node that needs more keeps its parent's bound
 EVENT = 1e-11  # two events of a trace closer than this, in lam or in any holding, are one
 REFINEMENTS = 4  # at most, of a direction whose equations are nearly singular
+NUDGES = (1e-9, 1e-8, 1e-7, 1e-6)  # towards the old theta, while rounding leaves no decision
 FAR = 1e3  # rows that moved by more than this many times their size are computed once more
 TIE = 1e-12  # two squared distances closer than this (relative) are equal
 ZERO_LOSS = 1e-14  # the paper's "l_K = 0": a distance of 1e-7, below what portfolios are known to
@@ -223,6 +227,35 @@ def restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room):
 
 
 @compiled
+def settle(G, v0, lo, hi, W, nw, side, inv, mu, v):
+    """Compute multipliers and rows anew for a final working set, rounding taken out.
+
+    Where some direction is nearly flat the way from v0 is long, and what is left of v at its end
+    has few digits.
+    """
+    missing = np.empty(nw)
+    for i in range(nw):
+        mu[W[i]] = 0.0
+    for _ in range(REFINEMENTS):
+        for a in range(nw):
+            j = W[a]
+            missing[a] = (lo[j] if side[j] > 0 else hi[j]) - v0[j]
+            for b in range(nw):
+                missing[a] -= G[j, W[b]] * mu[W[b]]
+        for a in range(nw):
+            for b in range(nw):
+                mu[W[a]] += inv[a, b] * missing[b]
+    v[:] = v0
+    for a in range(nw):
+        j = W[a]
+        for i in range(v.size):
+            v[i] += mu[j] * G[j, i]
+    for a in range(nw):
+        j = W[a]
+        v[j] = lo[j] if side[j] > 0 else hi[j]
+
+
+@compiled
 def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room):
     """Move z as little as possible so that every row lies in [lo, hi].
 
@@ -235,6 +268,7 @@ def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max
     m = v0.size
     g, column, _, _ = room
     pivots = 0
+    settled = False
     while True:
         worst = FEASIBLE
         j = -1
@@ -279,7 +313,11 @@ def project(G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max
                         step = t
                         blocking = a
             if step == np.inf:
-                return INFEASIBLE, nw, value, pivots
+                if settled or mu[j] != 0.0:
+                    return INFEASIBLE, nw, value, pivots
+                settled = True  # perhaps only rounding contradicts: look again without it
+                settle(G, v0, lo, hi, W, nw, side, inv, mu, v)
+                break
             if step < 0.0:
                 step = 0.0
             st = sign * step
@@ -398,7 +436,88 @@ def within(v, lo, hi, scale):
 
 
 @compiled
-def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss):
+def ridge_cost(G, q, mu):
+    """What the ridge on free columns adds to a node's value: nothing true is proven by that."""
+    m = mu.size
+    cost = 0.0
+    for c in range(m - q, m):
+        cost -= 0.5 * G[c, c] * mu[c] * mu[c]
+    return cost
+
+
+@compiled
+def centred(G, q, v0, shift, out):
+    """Rows at the unconstrained minimum when the ridge's centre is moved by `shift`."""
+    m = v0.size
+    out[:] = v0
+    for c in range(q):
+        if shift[c] != 0.0:
+            for i in range(m - q):
+                out[i] += G[m - q + c, i] * shift[c]
+
+
+@compiled
+def audit(G, scale, vc, lo, hi, W, nw, side, mu):
+    """The dual value of the multipliers, which is a bound whatever the inverse is worth, and by how
+    much the working set's rows miss their bounds, as a share of their scale."""
+    value = 0.0
+    worst = 0.0
+    for a in range(nw):
+        j = W[a]
+        moved = 0.0
+        for b in range(nw):
+            moved += G[j, W[b]] * mu[W[b]]
+        wanted = (lo[j] if side[j] > 0 else hi[j]) - vc[j]
+        value += mu[j] * (wanted - 0.5 * moved)
+        if scale[j] > 0.0:
+            worst = max(worst, abs(wanted - moved) / scale[j])
+    return value, worst
+
+
+@compiled
+def solve_node(
+    G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room, vc, shift,
+):  # fmt: skip
+    """`project`, checked, with the ridge's centre moved until the ridge costs next to nothing.
+
+    A multiplier that must be large (its column is small where it counts) is expensive near a
+    centre far away, and the node would seem worse than it is. Moves in one direction double, since
+    proximal steps are short where the ridge is stiff. An inverse that grew old over many nodes is
+    made anew. vc and shift are the node's centre.
+    Returns (status, nw, value, sound): the value is a bound only if sound.
+    """
+    status, nw, value, _ = project(
+        G, q, scale, vc, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room
+    )
+    stretch = 1.0
+    last = np.zeros(q)
+    renewed = False
+    for _ in range(PROXIMAL_STEPS):
+        if status == INFEASIBLE:
+            return status, nw, value, True
+        value, worst = audit(G, scale, vc, lo, hi, W, nw, side, mu)
+        aged = worst > AGED and status == OPTIMAL and not renewed
+        if not aged:
+            if ridge_cost(G, q, mu) <= RIDGE_SHARE * value:
+                return status, nw, value, True
+            along = 0.0
+            for c in range(q):
+                along += mu[mu.size - q + c] * last[c]
+            stretch = 2.0 * stretch if along > 0.0 else 1.0
+            for c in range(q):
+                last[c] = mu[mu.size - q + c]
+                shift[c] += stretch * last[c]
+            centred(G, q, v0, shift, vc)
+        renewed = aged
+        nw, value = restart(G, q, vc, lo, hi, W, nw, side, inv, mu, v, room)
+        status, nw, value, _ = project(
+            G, q, scale, vc, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room
+        )
+    return status, nw, value, False
+
+
+@compiled
+def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss, value):
     """How much the value grows, at least, when row j must move by `miss`: one dual step."""
     pivot, _ = border(G, q, W, nw, inv, j, g, column)
     if pivot <= DEPENDENT * scale_of(G, j):
@@ -414,7 +533,11 @@ def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss):
                 step = min(step, max(0.0, side[i] * mu[i] / fall))
     if step == np.inf:
         return np.inf
-    return step * miss - 0.5 * step * step * pivot
+    growth = step * miss - 0.5 * step * step * pivot
+    ridge = 0.0
+    for a in range(q):  # free columns come first in a working set
+        ridge -= 0.5 * G[W[a], W[a]] * (mu[W[a]] - sign * step * column[a]) ** 2
+    return growth if ridge <= RIDGE_SHARE * (value + growth) else 0.0
 
 
 @compiled
@@ -527,6 +650,7 @@ def tree(
     open_nw = np.empty(capacity, np.int64)
     open_bound = np.empty(capacity)
     open_value = np.empty(capacity)
+    open_shift = np.empty((capacity, q))  # of the ridge's centre
     # small trees keep the inverse, the multipliers and the rows of a node that waits, so that it
     # goes on where its parent stopped; large ones save memory and factor again
     kept = m * (m + 2) if m <= SNAPSHOT_ROWS else 0
@@ -541,6 +665,8 @@ def tree(
     room = workspace(m)
     g, column, _, _ = room
     centre = np.empty(m)
+    shift = np.zeros(q)
+    vc = v0.copy()
     case = case0.copy()
     max_pivots = 50 * (m + 1)
     improved = False
@@ -560,10 +686,11 @@ def tree(
     for a in range(nw):
         W[a] = W0[a]
         side[W0[a]] = side0[W0[a]]
-    nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room)
-    status, nw, value, _ = project(
+    nw, value = restart(G, q, vc, lo, hi, W, nw, side, inv, mu, v, room)
+    proven = 0.0  # a bound on the live node that needs no trust in its value
+    status, nw, value, sound = solve_node(
         G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
-        best_value * (1.0 - PRUNE), max_pivots, room,
+        best_value * (1.0 - PRUNE), max_pivots, room, vc, shift,
     )  # fmt: skip
     nodes = 1
     nw0 = nw
@@ -574,25 +701,26 @@ def tree(
     while True:
         # -- the live node has just been solved, with `status` -----------------------------------
         live = False
+        if sound:
+            proven = max(proven, value)
         if status == CUT_OFF:
-            closed = min(closed, value)
+            closed = min(closed, proven)
         elif status != INFEASIBLE:
             branch = most_violated(case, pair_x, pair_s, base_lo, base_hi, scale, v)
             if branch < 0:
                 if status == OPTIMAL:
-                    centre[:] = v0
-                    relaxed = value
+                    centre[:] = vc
                     value = recentre(G, q, centre, lo, hi, W, nw, side, inv, mu, v)
                     if not within(v, lo, hi, scale):  # rounding won: no leaf, but its bound stays
-                        closed = min(closed, relaxed)
+                        closed = min(closed, proven)
                     elif value < best_value:
                         best_value = value
                         best_v[:] = v
                         improved = True
                 else:
-                    closed = min(closed, value)
+                    closed = min(closed, proven)
             elif nodes >= node_limit:
-                closed = min(closed, value)
+                closed = min(closed, proven)
             else:
                 if count + 2 > capacity:
                     capacity *= 4
@@ -602,6 +730,7 @@ def tree(
                     open_bound = grown(open_bound, capacity)
                     open_state = grown(open_state, capacity)
                     open_value = grown(open_value, capacity)
+                    open_shift = grown(open_shift, capacity)
                 # x > lower and s > 0: either x = lower, or s <= 0; and the mirror image
                 x = pair_x[branch]
                 s = pair_s[branch]
@@ -616,11 +745,14 @@ def tree(
                     at_bound = UPPER
                     other = FREE if known == FREE_OR_UPPER else LOWER_OR_FREE
                     miss_x = base_hi[x] - v[x]
-                grow_x = first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, x, sign, miss_x)
-                grow_s = first_step(
-                    G, q, lo, hi, W, nw, side, inv, mu, g, column, s, sign, abs(v[s])
+                grow_x = first_step(
+                    G, q, lo, hi, W, nw, side, inv, mu, g, column, x, sign, miss_x, value
                 )
-                later = value + max(grow_x, grow_s)
+                grow_s = first_step(
+                    G, q, lo, hi, W, nw, side, inv, mu, g, column, s, sign, abs(v[s]), value
+                )
+                later = proven + max(grow_x, grow_s)
+                sooner = proven + min(grow_x, grow_s)
                 if later >= best_value * (1.0 - PRUNE):
                     closed = min(closed, later)
                 else:
@@ -628,25 +760,28 @@ def tree(
                     open_case[count, branch] = other if grow_x <= grow_s else at_bound
                     open_bound[count] = later
                     open_value[count] = value
+                    open_shift[count] = shift
                     open_nw[count] = nw
                     for a in range(nw):
                         open_W[count, a] = (W[a] + 1) * side[W[a]]
                     if kept:
                         save(open_state[count], nw, inv, mu, v)
                     count += 1
-                if value + min(grow_x, grow_s) >= best_value * (1.0 - PRUNE):
-                    closed = min(closed, value + min(grow_x, grow_s))
+                if sooner >= best_value * (1.0 - PRUNE):
+                    closed = min(closed, sooner)
                 elif region_tried:
                     case[branch] = at_bound if grow_x <= grow_s else other
                     set_case(case, branch, pair_x, pair_s, base_lo, base_hi, lo, hi)
                     live = True
+                    proven = sooner
                     if side[x] != 0:  # x sat on its other bound, which has just been moved
-                        nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room)
+                        nw, value = restart(G, q, vc, lo, hi, W, nw, side, inv, mu, v, room)
                 else:  # the other child waits too: first an incumbent from the current region
                     open_case[count] = case
                     open_case[count, branch] = at_bound if grow_x <= grow_s else other
-                    open_bound[count] = value + min(grow_x, grow_s)
+                    open_bound[count] = sooner
                     open_value[count] = value
+                    open_shift[count] = shift
                     open_nw[count] = nw
                     for a in range(nw):
                         open_W[count, a] = (W[a] + 1) * side[W[a]]
@@ -659,6 +794,7 @@ def tree(
             if not region_tried and count > 0:
                 region_tried = True
                 case[:] = region
+                proven = 0.0
             else:
                 if count == 0:
                     break
@@ -675,6 +811,9 @@ def tree(
                 case[:] = open_case[pick]
                 promising = decide(case, forced)
                 value = open_value[pick]
+                proven = open_bound[pick]
+                shift[:] = open_shift[pick]
+                centred(G, q, v0, shift, vc)
                 nw = open_nw[pick]
                 side[:] = 0
                 for a in range(nw):
@@ -690,6 +829,7 @@ def tree(
                     open_nw[pick] = open_nw[count]
                     open_bound[pick] = open_bound[count]
                     open_value[pick] = open_value[count]
+                    open_shift[pick] = open_shift[count]
                     open_W[pick] = open_W[count]
                     if kept:
                         size = open_nw[count] ** 2 + 2 * m
@@ -703,11 +843,11 @@ def tree(
                 if (side[x] > 0 and v[x] != lo[x]) or (side[x] < 0 and v[x] != hi[x]):
                     resumed = False  # x sat on the bound that this case moves
             if not resumed:
-                nw, value = restart(G, q, v0, lo, hi, W, nw, side, inv, mu, v, room)
+                nw, value = restart(G, q, vc, lo, hi, W, nw, side, inv, mu, v, room)
         nodes += 1
-        status, nw, value, _ = project(
+        status, nw, value, sound = solve_node(
             G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value,
-            best_value * (1.0 - PRUNE), max_pivots, room,
+            best_value * (1.0 - PRUNE), max_pivots, room, vc, shift,
         )  # fmt: skip
     return best_value, min(closed, best_value), nodes, nw0, improved
 
@@ -1721,35 +1861,6 @@ def newton_run(
 
 # -- the general problem: forward solves and updates for a grid of weights -----------------------
 @compiled
-def settle(G, v0, lo, hi, W, nw, side, inv, mu, v):
-    """Compute multipliers and rows anew for a final working set, rounding taken out.
-
-    Where some direction is nearly flat the way from v0 is long, and what is left of v at its end
-    has few digits.
-    """
-    missing = np.empty(nw)
-    for i in range(nw):
-        mu[W[i]] = 0.0
-    for _ in range(REFINEMENTS):
-        for a in range(nw):
-            j = W[a]
-            missing[a] = (lo[j] if side[j] > 0 else hi[j]) - v0[j]
-            for b in range(nw):
-                missing[a] -= G[j, W[b]] * mu[W[b]]
-        for a in range(nw):
-            for b in range(nw):
-                mu[W[a]] += inv[a, b] * missing[b]
-    v[:] = v0
-    for a in range(nw):
-        j = W[a]
-        for i in range(v.size):
-            v[i] += mu[j] * G[j, i]
-    for a in range(nw):
-        j = W[a]
-        v[j] = lo[j] if side[j] > 0 else hi[j]
-
-
-@compiled
 def forward_all(grams, solve_cost, c0, C, lo, hi, theta, X, multipliers, sides):
     """S(w_k, theta) for every weight, each started from its neighbour's working set.
 
@@ -1965,13 +2076,10 @@ def general_run(
     nowhere = np.empty(0, np.int8)
     theta_new = np.empty(theta.size)
     x_new = np.empty(n)
+    moves = np.any(rhs != 0.0)  # whether theta moves the constraints
     for t in range(Y.shape[0]):
         y = Y[t]
-        for i in range(m):
-            b = rhs0[i]
-            for j in range(theta.size):
-                b += rhs[i, j] * theta[j]
-            f_lo[n + i] = b
+        set_right_hand_side(theta, rhs0, rhs, f_lo, n)
         if (
             forward_all(gram_forward, solve_cost, c0, C, f_lo, f_hi, theta, X, multipliers, sides)
             >= 0
@@ -2021,9 +2129,38 @@ def general_run(
         gap_out[t] = max(0.0, best - bound)
         objective_out[t] = best
         if found:
+            k = k_out[t]
+            for nudge in NUDGES:
+                if not moves or not empty_at(
+                    theta_new, rhs0, rhs, gram_forward[k : k + 1], solve_cost[k : k + 1],
+                    c0[k : k + 1], C[k : k + 1], f_lo, f_hi, n,
+                ):  # fmt: skip
+                    break
+                for j in range(theta.size):
+                    theta_new[j] += nudge * (theta[j] - theta_new[j])
             theta[:] = theta_new
             theta_out[t] = theta
     return Y.shape[0]
+
+
+@compiled
+def empty_at(theta, rhs0, rhs, gram, solve_cost, c0, C, f_lo, f_hi, n):
+    """Whether theta allows no decision: on the edge of those that do, rounding decides."""
+    set_right_hand_side(theta, rhs0, rhs, f_lo, n)
+    X = np.empty((1, n))
+    multipliers = np.empty((1, f_lo.size))
+    sides = np.empty((1, f_lo.size), np.int64)
+    return forward_all(gram, solve_cost, c0, C, f_lo, f_hi, theta, X, multipliers, sides) >= 0
+
+
+@compiled
+def set_right_hand_side(theta, rhs0, rhs, f_lo, n):
+    """Write b(theta) into the bounds of the rows A x."""
+    for i in range(rhs0.size):
+        b = rhs0[i]
+        for j in range(theta.size):
+            b += rhs[i, j] * theta[j]
+        f_lo[n + i] = b
 
 
 @compiled

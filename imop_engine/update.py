@@ -141,8 +141,25 @@ def _general_update(
             if nodes < node_limit
             else f"no decision was found within {node_limit} nodes; raise node_limit."
         )
-    x = decisions(problem, theta_new, w[None])[0]
+    theta_new, x = _decidable(problem, theta_new, w, theta - theta_new if failed < 0 else None)
     return _proven(theta, y, rate, theta_new, x, float(bound), int(nodes))
+
+
+def _decidable(
+    problem: Problem, theta: Vector, w: Vector, inwards: Vector | None
+) -> tuple[Vector, Vector]:
+    """Theta and its decision; on the edge of what allows decisions, theta moves a little inwards.
+
+    There rounding decides whether a decision is found.
+    """
+    for nudge in (0.0, *kernels.NUDGES):
+        moved = theta if inwards is None else problem.theta.nearest(theta + nudge * inwards)
+        try:
+            return moved, decisions(problem, moved, w[None])[0]
+        except Infeasible:
+            if inwards is None or nudge == kernels.NUDGES[-1]:
+                raise
+    raise AssertionError("the loop returns or raises")
 
 
 def _proven(
