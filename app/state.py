@@ -29,6 +29,7 @@ class AppState:
     workspace: Workspace = field(default_factory=new_workspace)
     pages: dict[str, Any] = field(default_factory=dict)  # what the rail offers
     playing: bool = False  # whether the laboratory runs by itself
+    examples: int = 0  # taken in this tab
     drafts: dict[str, Any] = field(default_factory=dict)  # tables that editors started from
 
     @property

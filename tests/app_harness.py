@@ -98,6 +98,15 @@ def history_file(form: str = "csv") -> bytes:
     return table.to_csv().encode()
 
 
+def workbook(sheets: dict[str, pd.DataFrame]) -> bytes:
+    """An Excel workbook with these sheets."""
+    buffer = io.BytesIO()
+    with pd.ExcelWriter(buffer) as writer:
+        for name, table in sheets.items():
+            table.to_excel(writer, sheet_name=name, index=False)
+    return buffer.getvalue()
+
+
 def history_names() -> list[str]:
     return list(market("us20").history.columns[:6])
 

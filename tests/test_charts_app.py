@@ -280,3 +280,28 @@ def test_new_data_change_the_rows_and_nothing_else():
 def _data_names(spec: dict) -> set[str]:
     found = {spec["data"]["name"]} if "data" in spec else set()
     return found.union(*(_data_names(layer) for layer in spec.get("layer", [])))
+
+
+def test_names_in_the_plane_do_not_cover_one_another():
+    table = frames_market.assets_table(
+        ["A", "B", "C", "D"], [0.10, 0.101, 0.2, 0.3], np.diag([0.04, 0.0401, 0.09, 0.16])
+    )
+    assert table["label"].tolist() == ["", "B", "C", "D"]
+    twins = frames_market.assets_table(["A", "B"], [0.1, 0.1], np.eye(2))
+    assert twins["label"].tolist() == ["A", ""]
+
+
+def test_a_return_that_is_only_bounded_has_no_estimate():
+    table = frames_learn.only_fixed(RETURNS.assign(error=0.01))
+    assert table["estimate"].isna().tolist() == [True, *[False] * 7]
+    assert table["error"].isna().tolist() == [True, *[False] * 7]
+    drawn = charts_learn.interval_chart(table)
+    words = style.frame(drawn)[0]
+    assert words["estimate_said"].iloc[0] == "not fixed"
+    assert words["estimate_said"].iloc[1] == "11.43%"
+
+
+def test_many_assets_make_no_endless_heat_map():
+    names = [f"A{i}" for i in range(60)]
+    drawn = charts_market.correlation_chart(frames_market.correlations(names, np.eye(60)))
+    assert drawn.height == style.rows_height(charts_market.TALL_ASSETS)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from imop_app.components.show import escape
 from imop_app.components.words import WORDS, word
 from imop_app.state import AppState, current, switch
 from imop_app.workspace import recent_workspaces
@@ -70,7 +71,7 @@ def workspace_box(state: AppState) -> None:
     """Below the rail: which workspace is open, others, and the list of words."""
     with st.sidebar:
         with st.popover(
-            state.workspace.name,
+            escape(state.workspace.name),
             icon=":material/folder_open:",
             width="stretch",
             help=word("workspace"),
@@ -100,7 +101,7 @@ def _others(state: AppState) -> None:
         st.caption("Open another")
     for entry in others:
         st.button(
-            f"{entry.name} · {entry.when}",
+            f"{escape(entry.name)} · {entry.when}",
             key=f"open_{entry.id}",
             on_click=switch,
             args=(entry.id,),

@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from imop_app.components.market_source import ENDINGS
+from imop_app.components.market_source import ENDINGS, choose_sheet
 from imop_app.components.show import escape
 from imop_app.components.words import word
 from imop_app.services import people as crowd
@@ -215,12 +215,19 @@ def _upload(state: AppState, before: InvestorBatch | None) -> None:
         help="One row per investor and one column per asset, or one row per holding. Columns may "
         "be in any order and called anything: what each is is detected, and you can correct it.",
     )
+    kept = before if before is not None and before.source == "upload" else None
+    stored = kept.file if kept else None
     if given is not None:
         stored = state.workspace.box.put(given.name, given.getvalue())
-        if before is None or before.source != "upload" or before.file != stored:
-            _take(state, InvestorBatch("upload", file=stored))
-    if before is not None and before.source == "upload" and before.file is not None:
-        _how_read(state, before)
+    if stored is None:
+        return
+    known = kept if kept and kept.file == stored else None
+    sheet = choose_sheet(state, stored, known.sheet if known else None, "investor_sheet")
+    if known is None or known.sheet != sheet:
+        with st.spinner(f"Reading {escape(stored.name)} …"):
+            _take(state, InvestorBatch("upload", file=stored, sheet=sheet))
+    else:
+        _how_read(state, known)
 
 
 def _how_read(state: AppState, before: InvestorBatch) -> None:
@@ -251,7 +258,7 @@ def _roles(
     state: AppState, people: crowd.PeopleData, before: InvestorBatch
 ) -> tuple[tuple[str, str], ...]:
     """The role of each column, correctable; only what differs from the guess is kept."""
-    key = f"roles_{before.file.digest[:12]}"
+    key = f"roles_{before.file.digest[:12]}_{before.sheet or ''}"
     if key not in st.session_state:
         state.drafts[key] = pd.DataFrame(people.roles, columns=["column", "role"])
     start = state.drafts[key]

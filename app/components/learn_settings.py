@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from imop_app.components.show import escape
 from imop_app.components.words import word
 from imop_app.services import learning
 from imop_app.services import market as markets
@@ -96,7 +97,7 @@ def _anchors(
     for name, column in zip(names, st.columns(2), strict=False):
         first = values.get(name, float(data.expected_returns[name]))
         percent = column.number_input(
-            f"Return of {name} (% per year)",
+            f"Return of {escape(name)} (% per year)",
             step=0.1,
             format="%.2f",
             value=100.0 * first,

@@ -10,8 +10,9 @@ import streamlit as st
 from imop_app.components.show import escape
 from imop_app.components.words import word
 from imop_app.services import market as markets
+from imop_app.services import sheets
 from imop_app.services.errors import AppError
-from imop_app.settings import MarketSettings, MarketSource
+from imop_app.settings import MarketSettings, MarketSource, StoredFile
 from imop_app.state import AppState, place
 
 SOURCES: Final[dict[MarketSource, str]] = {
@@ -46,7 +47,8 @@ def choose(state: AppState) -> None:
         list(SOURCES),
         format_func=SOURCES.__getitem__,
         default=before.source if before else None,
-        key="market_source",
+        # The browser keeps what a widget shows, empty or not; after an example it is another one.
+        key=f"market_source_{state.examples}" if state.examples else "market_source",
         wrap=True,
         help="Bundled sets, your own file of prices or returns, prices by ticker, or expected "
         "returns and covariance as two tables.",
@@ -89,15 +91,36 @@ def _upload(state: AppState) -> None:
         "Excel or Parquet; prices or returns, detected and correctable.",
     )
     before = state.workspace.market
+    kept = before if before is not None and before.source == "upload" else None
+    stored = kept.file if kept else None
     if given is not None:
         stored = state.workspace.box.put(given.name, given.getvalue())
-        if before is None or before.source != "upload" or before.file != stored:
-            fresh = MarketSettings(source="upload", file=stored)
+    if stored is None:
+        return
+    known = kept if kept and kept.file == stored else None
+    sheet = choose_sheet(state, stored, known.sheet if known else None, "market_sheet")
+    if known is None or known.sheet != sheet:
+        fresh = MarketSettings(source="upload", file=stored, sheet=sheet)
+        with st.spinner(f"Reading {escape(stored.name)} …"):
             markets.load(fresh, state.workspace.box)  # a file that cannot be read changes nothing
-            state.choose_market(fresh)
-            st.rerun()
-    if before is not None and before.source == "upload":
-        _how_read(state, before)
+        state.choose_market(fresh)
+        st.rerun()
+    _how_read(state, known)
+
+
+def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str) -> str | None:
+    """Which sheet of a workbook is meant; None, and no question, where there is no choice."""
+    names = sheets.of_file(file, state.workspace.box)
+    if len(names) < 2:
+        return None
+    return st.selectbox(
+        "Sheet",
+        [None, *names],
+        format_func=lambda name: "The first with anything in it" if name is None else name,
+        index=place([None, *names], before),
+        key=f"{key}_{file.digest[:12]}",
+        help="The workbook has several; choose the one with the table.",
+    )
 
 
 def _how_read(state: AppState, before: MarketSettings) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pandas as pd
 import streamlit as st
 
@@ -11,6 +13,8 @@ from imop_app.services import results
 from imop_engine.report import charts, charts_learn, charts_people
 from imop_engine.study import Study
 
+# Longer tables scroll in themselves.
+ROWS_SHOWN: Final = 20
 STATUS_HELP = "Identified: fixed by the portfolios. Bounded: only known not to be higher or lower. "
 STATUS_HELP += "Anchored: taken as known. Not seen: the portfolios say nothing."
 
@@ -81,7 +85,7 @@ def returns_table(returns: pd.DataFrame) -> None:
                 "sentence": show.text("In words", width="large"),
             },
             alternative="Estimated expected return of each asset with interval, status and words",
-            height=min(600, 40 + 29 * len(returns)),
+            height=600 if len(returns) > ROWS_SHOWN else "content",
         )
         if "sentence" in returns:
             with st.expander("The same in words", icon=":material/chat_bubble:"):

@@ -74,6 +74,7 @@ def table(
         column_config={name: columns[name] for name in shown},
         height=height,
         row_height=29,
+        placeholder="–",
         key=f"table_{key}",
         alt=alternative,
         **options,

@@ -41,6 +41,7 @@ class MarketData:
     notes: tuple[str, ...] = ()
     guessed: tuple[tuple[str, str], ...] = ()
     reading: Any = None  # the reader's report, where a file was read
+    clean: bool = True  # whether nothing in it needs the analyst's attention
 
     @property
     def size(self) -> int:
@@ -73,9 +74,13 @@ def load(settings: MarketSettings, box: FileBox) -> MarketData:
 def _load(settings: MarketSettings, _box: FileBox) -> MarketData:
     if settings.source == "bundled":
         return _bundled(settings.bundled)
-    if settings.source == "moments":
-        return _moments(settings, _box)
-    return _history(settings, _box)
+    data = _moments(settings, _box) if settings.source == "moments" else _history(settings, _box)
+    if data.size < 2:
+        raise AppError(
+            f"{data.title} has one asset ({data.names[0]}); a choice needs at least two: add the "
+            "histories of the others, one column each."
+        )
+    return data
 
 
 def _bundled(name: str) -> MarketData:
@@ -126,6 +131,12 @@ def _history(settings: MarketSettings, box: FileBox) -> MarketData:
         notes=(*settings.told, *map(str, moments.notes)),
         guessed=_told(history.guessed),
         reading=history.report,
+        clean=not (
+            settings.told
+            or history.report.sentences()
+            or moments.repaired
+            or history.returns.isna().any(axis=None)
+        ),
     )
 
 
@@ -146,6 +157,7 @@ def _moments(settings: MarketSettings, box: FileBox) -> MarketData:
         expected_returns=moments.expected_returns,
         covariance=moments.covariance,
         notes=tuple(map(str, moments.notes)),
+        clean=not moments.notes,
     )
 
 
@@ -268,9 +280,14 @@ def bounds_percent(settings: MarketSettings, data: MarketData) -> tuple[float | 
 
 
 def quality(data: MarketData) -> list[str]:
-    """What the analyst should know of the data before trusting it."""
+    """What was noted while the data were read and turned into moments."""
     said = [str(line) for line in data.reading.sentences()] if data.reading is not None else []
     return [*said, *data.notes]
+
+
+def guessed_said(data: MarketData) -> str:
+    """What was detected in the file, and by what, in one line."""
+    return "Detected: " + "; ".join(f"{label}: {value}" for label, value in data.guessed) + "."
 
 
 def _told(guessed: Any) -> tuple[tuple[str, str], ...]:

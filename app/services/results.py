@@ -159,8 +159,12 @@ def _frontier(key: str, _study: Study) -> FrontierPicture:
 
 
 def returns_table(study: Study) -> pd.DataFrame:
-    """The table of returns; where the truth is known, history (which is the truth) is left out."""
-    table = study.frame_returns
+    """The table of returns to read; where the truth is known, history (the truth) is left out.
+
+    A return that is only bounded has no estimate here: where the learner left it within its bounds
+    says nothing, and a reader would take it for an answer.
+    """
+    table = frames_learn.only_fixed(study.frame_returns)
     if study.data.truth is None:
         return table
     # To the digits that are shown, and no negative zero among them.
@@ -305,12 +309,13 @@ class Comparison:
 @sentences
 def compare(left: Study, right: Study) -> Comparison:
     """Tables that set two runs side by side; they must share assets."""
-    returns = frames_learn.compared_returns(left.frame_returns, right.frame_returns)
+    first, second = map(frames_learn.only_fixed, (left.frame_returns, right.frame_returns))
+    returns = frames_learn.compared_returns(first, second)
     if returns.empty:
         raise AppError("These two runs have no asset in common; compare runs on the same market.")
     return Comparison(
         returns=returns,
-        table=frames_learn.compared_table(left.frame_returns, right.frame_returns),
+        table=frames_learn.compared_table(first, second),
         curves=frames_learn.compared_curves(left.frame_frontier, right.frame_frontier),
         weights=frames_learn.compared_weights(
             left.frame_investors["weight"].to_numpy(), right.frame_investors["weight"].to_numpy()

@@ -109,7 +109,7 @@ def _filters(people: crowd.PeopleData) -> Filter:
     with st.container(horizontal=True, key="filters"):
         for name, values in choices.items():
             picked = st.multiselect(
-                name,
+                show.escape(name),
                 values,
                 default=[],
                 key=f"filter_{name}",

@@ -57,7 +57,7 @@ def _example(state: AppState, name: str) -> None:
     state.choose_market(MarketSettings(source="bundled", bundled=name))
     state.choose_investors(InvestorSettings())
     state.forget_widgets()
-    st.session_state["market_source"] = "bundled"  # the choice is on the screen already, empty
+    state.examples += 1
 
 
 def _loaded(state: AppState, chosen: MarketSettings) -> None:
@@ -65,8 +65,8 @@ def _loaded(state: AppState, chosen: MarketSettings) -> None:
 
     box = state.workspace.box
     data = markets.load(chosen, box)
-    st.subheader(data.title, anchor=False)
-    st.caption(data.description)
+    st.subheader(show.escape(data.title), anchor=False)
+    st.caption(show.escape(data.description))
     _quality(data)
     picture = markets.picture(chosen, box)
     left, right = st.columns(2)
@@ -89,13 +89,12 @@ def _quality(data: markets.MarketData) -> None:
     said = markets.quality(data)
     if data.reading is None and not said:
         return
-    clean = not said
-    title = "Reading report: nothing to remark" if clean else "Reading report"
-    icon = ":material/check_circle:" if clean else ":material/rule:"
-    with st.expander(title, icon=icon, expanded=not clean):
-        for label, value in data.guessed:
-            st.markdown(f"Detected **{show.escape(label)}**: {show.escape(value)}")
+    title = "Reading report: nothing to remark" if data.clean else "Reading report"
+    icon = ":material/check_circle:" if data.clean else ":material/rule:"
+    with st.expander(title, icon=icon, expanded=not data.clean):
         show.bullets(said)
+        if data.guessed:
+            st.caption(show.escape(markets.guessed_said(data)))
         if data.reading is not None:
             lines = data.reading.to_frame()
             if len(lines):

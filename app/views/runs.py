@@ -46,7 +46,6 @@ def _list(state: AppState, records: list[RunRecord]) -> RunRecord | None:
             "shown": [record.id == state.workspace.run for record in records],
             "name": [record.name for record in records],
             "when": [record.when for record in records],
-            "market": [record.market for record in records],
             "rounds": [record.rounds for record in records],
             "explained": [record.explained for record in records],
             "seconds": [record.seconds for record in records],
@@ -57,9 +56,8 @@ def _list(state: AppState, records: list[RunRecord]) -> RunRecord | None:
         "runs",
         {
             "shown": st.column_config.CheckboxColumn("Shown", help="The run the pages show."),
-            "name": show.text("Name", width="large"),
+            "name": show.text("Name", width="medium"),
             "when": show.text("When"),
-            "market": show.text("Market"),
             "rounds": show.number("Investors", form="%d"),
             "explained": show.percent("Explained", "explained"),
             "seconds": show.number("Seconds", form="%.1f"),

@@ -282,7 +282,7 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
         x=alt.X("last:Q", title="investors seen").axis(format=",d"),
         y=alt.Y("loss:Q", title="mean squared distance (log scale)")
         .scale(type="log")
-        .axis(format="~g"),
+        .axis(format="~e"),
         tooltip=[
             alt.Tooltip("first:Q", title="from investor", format=",d"),
             alt.Tooltip("last:Q", title="to investor", format=",d"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import altair as alt
@@ -24,6 +25,7 @@ from imop_engine.report.style import (
     titled,
 )
 
+ENDS = ("estimate", "low", "high")
 # Shapes of the marks in the chart of intervals, so that nobody has to rely on colour.
 SHAPES = {TRUE: "diamond", ESTIMATED: "circle", HISTORY: "square", IMPLIED: "triangle-up"}
 
@@ -73,12 +75,13 @@ def interval_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.La
     others = [name for name in (TRUE, HISTORY, IMPLIED) if name in returns.columns]
     tooltip = [
         text("asset", "asset"),
-        percent("estimate", "estimated"),
-        percent("low", "at least"),
-        percent("high", "at most"),
+        text("estimate_said", "estimated"),
+        text("low_said", "at least"),
+        text("high_said", "at most"),
         text("status", "status"),
         *(percent(name, name) for name in others),
     ]
+    returns = _with_words(returns)
     bars = (
         alt.Chart(_closed(returns, others))
         .mark_rule(strokeWidth=6, opacity=0.35, strokeCap="round")
@@ -120,6 +123,17 @@ def interval_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.La
         f"Returns and their intervals (% {period})",
         "Blue bar: fixed by the portfolios; grey: only bounded",
         rows_height(len(order)),
+    )
+
+
+def _with_words(returns: pd.DataFrame) -> pd.DataFrame:
+    """The table with its numbers as text, because a chart calls a missing one "null"."""
+
+    def said(value: float) -> str:
+        return f"{value:.2%}" if math.isfinite(value) else "not fixed"
+
+    return returns.assign(
+        **{f"{name}_said": returns[name].astype(float).map(said) for name in ENDS}
     )
 
 
@@ -235,7 +249,8 @@ def compared_returns_chart(both: pd.DataFrame, *, period: str = "per year") -> a
     order = list(dict.fromkeys(both["asset"]))
     x = alt.X("estimate:Q", title=f"expected return (% {period})")
     base = alt.Chart(both).encode(
-        y=alt.Y("asset:N", title=None, sort=order).axis(labelOverlap=False, labelLimit=130),
+        # Named here, because an asset that no portfolio fixes has nothing to draw.
+        y=alt.Y("asset:N", title=None).scale(domain=order).axis(labelOverlap=False, labelLimit=130),
         yOffset=alt.YOffset("run:N", scale=alt.Scale(domain=["A", "B"])),
         color=run_colour(),
         tooltip=[

@@ -24,6 +24,10 @@ from imop_engine.report.style import (
 
 # Numbers fit into the cells of a heat map up to this many assets.
 NUMBERED_ASSETS = 12
+# With more the map would be taller than a screen; names that find no room are in the tooltips.
+TALL_ASSETS = 40
+# A longer name would push the chart out of its frame; the tooltip has all of it.
+LABEL_PIXELS = 80
 
 
 def asset_chart(
@@ -31,7 +35,8 @@ def asset_chart(
 ) -> alt.LayerChart:
     """Each asset by its risk and return, below the frontier that they make together.
 
-    `assets` has asset, risk and return; `curve` has series, weight, risk and return.
+    `assets` has asset, risk, return and label (empty where names would cover one another);
+    `curve` has series, weight, risk and return.
     """
     points = alt.Chart(assets).encode(
         x=risk_axis(period),
@@ -57,7 +62,9 @@ def asset_chart(
         )
     layers += [
         points.mark_circle(size=90, color=BLUE, opacity=0.9),
-        points.mark_text(align="left", dx=8, dy=1, fontSize=11, color=GREY).encode(text="asset:N"),
+        points.mark_text(
+            align="left", dx=8, dy=1, fontSize=11, color=GREY, limit=LABEL_PIXELS
+        ).encode(text="label:N"),
     ]
     return titled(
         layers,
@@ -74,11 +81,12 @@ def correlation_chart(pairs: pd.DataFrame) -> alt.LayerChart:
     `pairs` has asset, other and correlation, one row for each ordered pair.
     """
     order = list(dict.fromkeys(pairs["asset"]))
+    crowded = len(order) > TALL_ASSETS
     base = alt.Chart(pairs).encode(
         x=alt.X("asset:N", title="asset", sort=order).axis(
-            labelAngle=-45, labelLimit=90, labelOverlap=False
+            labelAngle=-45, labelLimit=90, labelOverlap=crowded
         ),
-        y=alt.Y("other:N", title=None, sort=order).axis(labelLimit=110, labelOverlap=False),
+        y=alt.Y("other:N", title=None, sort=order).axis(labelLimit=110, labelOverlap=crowded),
         tooltip=[
             text("asset", "asset"),
             text("other", "with"),
@@ -101,7 +109,7 @@ def correlation_chart(pairs: pd.DataFrame) -> alt.LayerChart:
         layers,
         "Correlation of the assets (−1 to 1)",
         "1: they move together; 0: unrelated; −1: opposite",
-        rows_height(len(order)),
+        rows_height(min(len(order), TALL_ASSETS)),
     )
 
 

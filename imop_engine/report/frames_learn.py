@@ -15,6 +15,8 @@ from imop_engine.problem import Problem
 from imop_engine.report.frames import weight_edges
 
 OTHERS: Final = "other assets"
+# What is known of a return is where it is not: it has an end or two, and no estimate.
+OPEN: Final = ("bounded above", "bounded below", "bounded", "not seen")
 # Assets with a line or an area of their own; the rest is drawn as one.
 MOST_ASSETS: Final = 8
 # Points along a curve that is drawn many times a minute.
@@ -177,6 +179,17 @@ def implied(problem: Problem, decisions: pd.DataFrame) -> Vector:
     scale, shift = np.linalg.lstsq(system, values, rcond=None)[0]
     result: Vector = scale * raw + shift
     return result
+
+
+def only_fixed(returns: pd.DataFrame) -> pd.DataFrame:
+    """The table without estimate and error where the portfolios only bound a return.
+
+    Where the learner left such a return says nothing: anywhere within the bounds explains the
+    portfolios as well, and a reader would take the number for an answer.
+    """
+    known = ~returns["status"].isin(OPEN)
+    columns = [name for name in ("estimate", "error") if name in returns.columns]
+    return returns.assign(**{name: returns[name].where(known) for name in columns})
 
 
 def fixed_error(returns: pd.DataFrame) -> float | None:

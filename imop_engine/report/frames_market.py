@@ -16,11 +16,35 @@ GROWTH_POINTS: Final = 120
 # Lines in one chart; beyond this they are a cloud.
 GROWTH_ASSETS: Final = 30
 
+# Room that labels take, as shares of the chart's width and height on half a laptop's screen.
+LETTER, LONGEST, DOT, LINE = 0.03, 0.3, 0.04, 0.05
+
 
 def assets_table(names: list[str], returns: ArrayLike, covariance: ArrayLike) -> pd.DataFrame:
-    """asset, risk and return of each asset on its own."""
+    """asset, risk and return of each asset on its own, and the label that it has room for."""
     spread: Vector = np.sqrt(np.diag(np.asarray(covariance, dtype=float)))
-    return pd.DataFrame({"asset": names, "risk": spread, "return": np.asarray(returns)})
+    table = pd.DataFrame({"asset": names, "risk": spread, "return": np.asarray(returns)})
+    return table.assign(label=_labels(names, spread, table["return"].to_numpy(dtype=float)))
+
+
+def _labels(names: list[str], across: Vector, up: Vector) -> list[str]:
+    """The names of dots in a plane, empty where a name would cover another name or a dot."""
+    x, y = _unit(across), _unit(up)
+    width = np.array([min(LETTER * len(name), LONGEST) + DOT for name in names])
+    shown: list[str] = []
+    for i, name in enumerate(names):
+        beside = (x > x[i]) & (x < x[i] + width[i]) & (np.abs(y - y[i]) < LINE)
+        said = np.array([bool(label) for label in shown], dtype=bool)
+        before = np.arange(i)[said]
+        overlap = (x[before] < x[i] + width[i]) & (x[i] < x[before] + width[before])
+        covers = overlap & (np.abs(y[before] - y[i]) < LINE)
+        shown.append("" if beside.any() or covers.any() else name)
+    return shown
+
+
+def _unit(values: Vector) -> Vector:
+    low, high = float(values.min()), float(values.max())
+    return (values - low) / (high - low) if high > low else np.zeros_like(values)
 
 
 def correlations(names: list[str], covariance: ArrayLike) -> pd.DataFrame:

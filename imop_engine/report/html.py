@@ -134,8 +134,9 @@ def _data(study: Study) -> str:
 
 def _estimate(study: Study) -> str:
     from imop_engine.report.charts_learn import interval_chart
+    from imop_engine.report.frames_learn import only_fixed
 
-    table = study.frame_returns
+    table = only_fixed(study.frame_returns)
     drawn = svg(
         interval_chart(table), "returns", "Estimated return of each asset with its interval"
     )
@@ -153,7 +154,7 @@ def _estimate(study: Study) -> str:
     return (
         "<section><h2>Expected returns</h2>"
         f"<p>Yearly returns that explain the holdings best, with {level} intervals. An interval "
-        "without an end is open on that side.</p>"
+        "without an end is open on that side; a return that is only bounded has no estimate.</p>"
         f"<figure>{drawn}</figure>{_table(table, columns)}</section>"
     )
 

@@ -10,6 +10,7 @@ import pytest
 from app_harness import SMALL, history_file, history_names, portfolio_file, portfolios, workspace
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
+from imop_app.services import sheets
 from imop_app.services.errors import AppError
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_engine.bundled import market
@@ -216,3 +217,14 @@ def test_offline_tickers_end_in_a_sentence(box, monkeypatch):
 
 def test_the_excel_history_is_a_real_workbook():
     assert pd.read_excel(io.BytesIO(history_file("xlsx"))).shape == (120, 7)
+
+
+def test_one_asset_is_no_market(box):
+    one = box.put("one.csv", market("us20").history.iloc[:, :1].to_csv().encode())
+    with pytest.raises(AppError, match=r"one\.csv has one asset \(AAPL\).*at least two"):
+        markets.load(MarketSettings(source="upload", file=one), box)
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 broken"])
+def test_only_a_workbook_has_sheets(content):
+    assert sheets.sheet_names(content) == []

@@ -15,10 +15,12 @@ from app_harness import (
     learned,
     page,
     portfolio_file,
+    portfolios,
     quiet,
     runs_folder,
     said,
     state_of,
+    workbook,
     workspace,
 )
 from imop_app.components.words import WORDS
@@ -26,6 +28,7 @@ from imop_app.jobs import JOBS
 from imop_app.services import results
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_app.workspace import Workspace, open_workspace
+from imop_engine.bundled import market
 
 APP = Path(imop_app.__file__).parent
 VIEWS = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
@@ -104,7 +107,9 @@ def test_the_frontier_page_has_the_table_with_words():
     assert charts_on(test) == 3
     table = test.dataframe[0].value
     study = results.open_run(state_of(test).store, state_of(test).workspace.run)
-    np.testing.assert_array_equal(table["estimate"], study.theta)
+    fixed = table["status"].isin(["identified", "anchored"])
+    np.testing.assert_array_equal(table["estimate"][fixed], study.theta[fixed])
+    assert table["estimate"][~fixed].isna().all(), "what is only bounded has no estimate"
     assert {"low", "high", "status", "sentence", "true", "implied"} <= set(table.columns)
     assert table["sentence"].str.endswith(".").all()
     test.toggle(key="frontier_projected").set_value(True).run()
@@ -217,6 +222,52 @@ def test_text_of_a_file_is_shown_as_it_is():
     quiet(test.run())
 
 
+@pytest.mark.parametrize("what", ["market", "investor"])
+def test_the_sheet_of_a_workbook_can_be_chosen(what):
+    table = portfolios() if what == "investor" else market("us20").history.iloc[-60:, :6]
+    note = pd.DataFrame({"note": ["made by operations"]})
+    book = workbook({"Read & me": note, "Data": table.reset_index(drop=what == "investor")})
+    Workspace("w-book").save()
+    test = page("market", "w-book")
+    test.segmented_control(key="market_source").set_value("upload").run()
+    if what == "investor":
+        test.file_uploader(key="market_file").upload("h.csv", history_file(), "text/csv")
+        quiet(test.run())
+        test = page("investors", "w-book")
+        test.segmented_control(key="investor_source").set_value("upload").run()
+    test.file_uploader(key=f"{what}_file").upload("book.xlsx", book, "application/zip")
+    test.run()
+    assert len(test.error) == 1, "the first sheet is no table of numbers"
+    choice = next(box for box in test.selectbox if box.label == "Sheet")
+    assert choice.options[1:] == ["Read & me", "Data"]
+    quiet(choice.set_value("Data").run())
+    kept = open_workspace("w-book")
+    assert (kept.market if what == "market" else kept.investors.first).sheet == "Data"
+    again = page("market" if what == "market" else "investors", "w-book")
+    assert next(box for box in again.selectbox if box.label == "Sheet").value == "Data"
+
+
+def test_a_clean_history_has_its_reading_report_closed():
+    Workspace("w-clean").save()
+    test = page("market", "w-clean")
+    test.segmented_control(key="market_source").set_value("upload").run()
+    test.file_uploader(key="market_file").upload("h.csv", history_file(), "text/csv")
+    quiet(test.run())
+    report = next(one for one in test.expander if one.label.startswith("Reading report"))
+    assert report.label.endswith("nothing to remark")
+    assert not report.proto.expanded
+    assert "Detected" in said(test)
+
+
+def test_names_from_outside_are_no_markup():
+    made = workspace()
+    made.name = "**bold** $x$"
+    made.save()
+    test = page("market")
+    label = test.sidebar.children[0].proto.popover.label
+    assert label == r"\*\*bold\*\* \$x\$"
+
+
 def test_known_assets_anchor_the_rest():
     workspace()
     test = page("learn")
@@ -280,7 +331,10 @@ def test_two_runs_are_compared_renamed_opened_and_deleted():
     left = results.open_run(state_of(test).store, test.selectbox(key="compare_a").value)
     right = results.open_run(state_of(test).store, test.selectbox(key="compare_b").value)
     table = results.compare(left, right).table
-    np.testing.assert_allclose(table["difference"], right.theta - left.theta, atol=1e-15)
+    fixed = (table["status A"] == "identified") & (table["status B"] == "identified")
+    apart = right.theta - left.theta
+    np.testing.assert_allclose(table["difference"][fixed], apart[fixed], atol=1e-15)
+    assert table["difference"][~fixed].isna().all()
     assert len(list(runs_folder().glob("*/studio.json"))) == 2
 
 
