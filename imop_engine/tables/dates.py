@@ -40,18 +40,18 @@ MONTHS: Final = {
     word: number
     for number, words in enumerate(
         (
-            "jan january januar janvier janv enero ene gennaio",
-            "feb february februar février fevrier févr febrero",
-            "mar march märz maerz mär mrz mars marzo",
+            "jan january januar janvier janv enero ene gennaio gen janeiro januari",
+            "feb february februar février fevrier févr febrero febbraio fev fevereiro februari",
+            "mar march märz maerz mär mrz mars marzo março marco mrt maart",
             "apr april avril avr abril abr aprile",
-            "may mai mayo maggio",
-            "jun june juni juin junio giugno",
-            "jul july juli juillet juil julio luglio",
-            "aug august août aout agosto ago",
-            "sep sept september septembre septiembre settembre",
-            "oct october oktober okt octobre octubre ottobre",
-            "nov november novembre noviembre",
-            "dec december dezember dez décembre décembre déc diciembre dic dicembre",
+            "may mai mayo maggio mag maio mei",
+            "jun june juni juin junio giugno giu junho",
+            "jul july juli juillet juil julio luglio lug julho",
+            "aug august août aout agosto ago augustus",
+            "sep sept september septembre septiembre settembre set setembro",
+            "oct october oktober okt octobre octubre ottobre ott outubro out",
+            "nov november novembre noviembre novembro",
+            "dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro",
         ),
         start=1,
     )
@@ -65,7 +65,7 @@ CLOCK: Final = (
     r"\s*(?P<half>[AaPp][Mm])?\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?$"
 )
 YEAR: Final = r"(?P<year>\d{4}|'?\d{2})"
-WORD: Final = r"(?P<word>[A-Za-zéûäÉ]{3,10})\.?"
+WORD: Final = r"(?P<word>[^\W\d_]{3,10})\.?"
 YMD: Final = r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
 NUMBERED_DAY: Final = r"^(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 MONTH_DAY: Final = "^" + WORD + r"[-/\s]*(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+"

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import words
-from imop_engine.tables.cells import BoolArray, Table, mixed_column
+from imop_engine.tables.cells import BoolArray, Column, Table, as_bool, mixed_column
 from imop_engine.tables.dates import Dates, read_dates
 from imop_engine.tables.history_matrix import (
     Matrix,
@@ -22,7 +25,10 @@ from imop_engine.tables.history_matrix import (
     wide_matrix,
 )
 from imop_engine.tables.numbers import Numbers
-from imop_engine.tables.reading_report import KEPT, Guess, Notes
+from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes
+
+# Digits with a decimal or thousands mark between a few other characters.
+NUMBER_LIKE: Final = r"^\D{0,5}\d[\d\s.,']*[.,]\d+\D{0,5}$"
 
 
 def read_matrix(
@@ -121,15 +127,26 @@ def _numeric(
     notes: Notes,
 ) -> tuple[str, ...]:
     """Return the columns of numbers; the others are named in the report."""
-    chosen, ignored = [], []
+    chosen, ignored, unread = [], [], []
     for column in table.columns:
         role = roles.get(column.name)
         if column.name in taken or role in ("date", "asset"):
             continue
         if role == "value" or (role is None and numbers[column.name].share >= layouts.MOSTLY):
             chosen.append(column.name)
+        elif role is None and _is_unread(column):
+            unread.append(column.name)
         elif column.filled.any() or role is None:
             ignored.append(column.name)
+    if unread:
+        notes.add(
+            "the column looks like numbers that cannot be read and is left out",
+            CHANGED,
+            "write the numbers without words and signs, or give the column the role ignore",
+            rows=[0] * len(unread),
+            columns=unread,
+            values=[table[name].show(np.flatnonzero(table[name].filled)[:1])[0] for name in unread],
+        )
     if ignored:
         notes.add(
             "the column is not used, as it holds no numbers or is to be ignored",
@@ -146,6 +163,15 @@ def _numeric(
     return tuple(chosen)
 
 
+def _is_unread(column: Column) -> bool:
+    """Whether most cells are amounts in a notation we do not know, 12.50 zł say, and not dates."""
+    if column.text is None or words.words_of(column.name) <= words.QUOTE_COLUMNS:
+        return False
+    cells = column.text.filter(pa.array(column.filled))
+    like = as_bool(pc.match_substring_regex(cells, NUMBER_LIKE)) if len(cells) else np.zeros(1)
+    return bool(like.mean() >= layouts.MOSTLY and read_dates(column).share < layouts.NAMED_MOSTLY)
+
+
 def _value_column(
     table: Table,
     roles: dict[str, str],
@@ -157,13 +183,7 @@ def _value_column(
     if told:
         guessed["value column"] = Guess(told[0], "as asked for")
         return told[0]
-    value, reason = numeric[0], "it is the first column of numbers"
-    by_quote = [name for quote in words.QUOTES for name in numeric if name.casefold() == quote]
-    by_word = [name for name in numeric if words.says(name, words.RETURN | words.PRICE)]
-    if by_quote or by_word:
-        value, reason = (by_quote or by_word)[0], "its name says so"
-    elif len(numeric) == 1:
-        reason = "it is the only column of numbers"
+    value, reason = _likely_value(numeric)
     guessed["value column"] = Guess(value, reason)
     others = [name for name in numeric if name != value]
     if others:
@@ -175,6 +195,23 @@ def _value_column(
             columns=others,
         )
     return value
+
+
+def _likely_value(numeric: tuple[str, ...]) -> tuple[str, str]:
+    """Choose the column of prices or returns among the columns of numbers, and say why."""
+    if len(numeric) == 1:
+        return numeric[0], "it is the only column of numbers"
+    quoted = [
+        (words.QUOTES.index(quote), name) for name in numeric if (quote := words.quote_of(name))
+    ]
+    if quoted:
+        return min(quoted, key=lambda one: one[0])[1], "its name says so"
+    for vocabulary in (words.RETURN | words.PRICE, words.AMOUNT):
+        named = [name for name in numeric if words.says(name, vocabulary)]
+        if named:
+            return named[0], "its name says so"
+    measures = [name for name in numeric if not words.says(name, words.CODE)]
+    return (measures or numeric)[0], "it is the first column of numbers"
 
 
 def _wide(
@@ -190,17 +227,35 @@ def _wide(
     quoted = _quotes_by_asset(numeric)
     if quoted is not None:
         return _wide_quotes(table, quoted, numeric, numbers, dates, keep, guessed, notes)
-    labels = [words.words_of(name) for name in numeric]
-    if len(numeric) > 1 and all(label and label <= words.QUOTE_COLUMNS for label in labels):
+    if words.are_quotes(numeric):
         value = _value_column(table, {}, numeric, guessed, notes)
         guessed["assets"] = Guess(Path(table.file).stem, "the columns are one asset's quotes")
         numeric, hint = (value,), value
+    _check_percent_signs(table, numeric, numbers)
     matrix = wide_matrix(table, numeric, numbers, dates, keep, notes)
     if "assets" in guessed:
         matrix = Matrix(
             matrix.dates, (str(guessed["assets"].value),), matrix.values, matrix.rows, numeric
         )
     return matrix, any(numbers[name].percent.any() for name in numeric), hint
+
+
+def _check_percent_signs(
+    table: Table, numeric: tuple[str, ...], numbers: dict[str, Numbers]
+) -> None:
+    """Refuse a table in which some columns have percent signs and others have none.
+
+    What 1.2 means beside 1.2% is anybody's guess, and wrong by a factor of a hundred.
+    """
+    held = {name: numbers[name] for name in numeric if np.nan_to_num(numbers[name].values).any()}
+    signed = [name for name, one in held.items() if one.percent.any()]
+    bare = [name for name in held if name not in signed]
+    if signed and bare:
+        raise UnreadableFile(
+            f"{table.file}: column {signed[0]} has percent signs and column {bare[0]} has none, so "
+            "they cannot be read as one kind; write all columns alike, or give those that are no "
+            "history the role ignore."
+        )
 
 
 def _quotes_by_asset(numeric: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:

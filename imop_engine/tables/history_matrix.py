@@ -283,6 +283,7 @@ def transposed_matrix(
         )
     for name in headers:
         note_cells(table, name, numbers[name], keep, notes)
+    numbers = {name: percent_checked(table, name, numbers[name], notes) for name in headers}
     order = np.argsort(moments, kind="stable")
     if (np.diff(moments[order]) == np.timedelta64(0)).any():
         raise UnreadableFile(f"{table.file}: two columns stand for the same date; remove one.")

@@ -40,6 +40,8 @@ SPLIT_STANDS_OUT: Final = 8.0
 LARGEST_RETURN: Final = 1e6
 # A return above this (tenfold in one period) is possible, but more often a misplaced point.
 HUGE_RETURN: Final = 9.0
+# A return below this (nine tenths lost) is possible, but more often a code for "none", -99.99 say.
+DEEP_LOSS: Final = -0.9
 # Below this many returns an asset has no variance, let alone one worth reading.
 FEWEST_RETURNS: Final = 2
 # Fewer observations than this make a covariance that is mostly chance.
@@ -109,6 +111,16 @@ def check_returns(matrix: Matrix, from_prices: bool, jumps: str, notes: Notes) -
             "the value grew more than tenfold in one period",
             KEPT,
             "check the value",
+            notes,
+        )
+    deep = (matrix.values < DEEP_LOSS) & ~split_like(matrix.values)
+    if deep.any():
+        _note(
+            matrix,
+            deep,
+            "the value fell by more than nine tenths in one period",
+            KEPT,
+            "check the value; some files write -99.99 where there is none",
             notes,
         )
     # Assets that will be left out are named once, there.

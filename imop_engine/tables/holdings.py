@@ -29,7 +29,7 @@ from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Notes
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-FOOTER_START: Final = f"(?i)^({'|'.join(sorted(words.FOOTER))})"
+FOOTER_WORD: Final = f"(?i)({'|'.join(sorted(words.FOOTER))})"
 NOT_A_NUMBER: Final = "a holding is not a number, so the portfolio is not known"
 
 
@@ -165,7 +165,7 @@ def _note_totals(
     if column.text is None:
         return found
     distinct = column.text.dictionary_encode()
-    is_total = as_bool(pc.match_substring_regex(distinct.dictionary, FOOTER_START))
+    is_total = as_bool(pc.match_substring_regex(distinct.dictionary, FOOTER_WORD))
     for i in np.flatnonzero(is_total):
         word = distinct.dictionary[int(i)].as_py()
         is_total[i] = words.is_total(word) and asset_spelling(word, known) is None
@@ -216,6 +216,10 @@ def long_book(
     investor, asset = roles.first(roles_.INVESTOR), str(roles.first(roles_.ASSET))
     for name in (investor, asset):
         keep = keep & ~_note_totals(table, name, keep, notes, known)
+    for name in roles.all(roles_.ATTRIBUTE):
+        # Custodians write "Total" where the security's name stands, and leave its number out.
+        nameless = keep & ~table[asset].filled
+        keep = keep & ~_note_totals(table, name, nameless, notes, known)
     if investor is None:
         owners = text_column("investor", pa.array([Path(table.file).stem] * len(table)))
         notes.add(
@@ -224,16 +228,17 @@ def long_book(
             "say which column is the investor if there are several",
         )
     else:
-        owners = table[investor]
-        keep = keep & ~_note_nameless(table, investor, keep, notes)
+        owners = _filled_down(table, investor, keep, notes)
+        keep = keep & ~_note_nameless(table, owners, keep, notes)
     held, signed = _held(table, roles, numbers)
     where = np.flatnonzero(keep)
     if not len(where):
         raise UnreadableFile(f"{table.file} has no row with an investor and an asset.")
     codes, ids, moments = _portfolios(owners, dates, where)
-    asset_codes, names = pd.factorize(pd.Series(_array(table[asset], where)))
+    assets = _named_assets(table, roles, asset, keep, notes)
+    asset_codes, names = pd.factorize(pd.Series(_array(assets, where)))
     bad = _note_bad_holdings(table, roles, numbers, held, where, notes)
-    bad |= _note_bad_assets(table[asset], table, held, where, notes)
+    bad |= _note_bad_assets(assets, table, held, where, notes)
     # One holding that cannot be read makes the whole portfolio unknown.
     lost = np.zeros(len(ids), bool)
     lost[codes[bad]] = True
@@ -251,22 +256,83 @@ def long_book(
     book.note(
         lost, "another row of the same portfolio cannot be read", REFUSED, "correct that row", notes
     )
-    return book.keep(~lost)
+    return _without_nameless(book.keep(~lost))
+
+
+def _without_nameless(book: Book) -> Book:
+    """Drop the asset without a name: whoever held anything of it was refused."""
+    named = np.array([bool(name) for name in book.assets])
+    assets = tuple(name for name in book.assets if name)
+    return replace(book, assets=assets, values=book.values[:, named])
 
 
 def _array(column: Column, where: NDArray[np.intp]) -> Any:
     return column.strings.take(pa.array(where)).to_pandas()
 
 
-def _note_nameless(table: Table, name: str, keep: BoolArray, notes: Notes) -> BoolArray:
-    nameless = keep & ~table[name].filled
+def _filled_down(table: Table, name: str, keep: BoolArray, notes: Notes) -> Column:
+    """Return the investors, each named once above her rows where the file is written that way.
+
+    Merged cells and pivot tables are saved so. It is told by every name standing alone: where
+    names are also repeated from row to row, an empty cell is a mistake and not a habit.
+    """
+    column = table[name]
+    rows = np.flatnonzero(keep)
+    filled = column.filled[rows]
+    shown = np.array(column.strings.take(pa.array(rows)).to_pylist(), dtype=object)
+    repeated = (shown[1:] == shown[:-1]) & filled[1:]
+    if filled.all() or not filled[:1].all() or repeated.any() or filled.sum() > len(rows) / 2:
+        return column
+    above = np.maximum.accumulate(np.where(filled, np.arange(len(rows)), 0))
+    blank = rows[~filled]
+    notes.add(
+        "the investor's name is missing and that of the row above is taken",
+        CHANGED,
+        "fill in the name",
+        rows=table.rows[blank],
+        columns=name,
+        values=shown[above[~filled]],
+    )
+    names = np.array(column.strings.to_pylist(), dtype=object)
+    names[rows] = shown[above]
+    return text_column(name, pa.array(names, pa.string()))
+
+
+def _named_assets(table: Table, roles: Roles, asset: str, keep: BoolArray, notes: Notes) -> Column:
+    """Return the assets; one without its number, as cash has none, is called by its name."""
+    column = table[asset]
+    others = [
+        table[name]
+        for name in roles.all(roles_.ATTRIBUTE)
+        if words.says(name, words.ASSET) and not words.says(name, words.GROUPING | words.INVESTOR)
+    ]
+    for other in others:
+        where = np.flatnonzero(keep & ~column.filled & other.filled)
+        if not len(where):
+            continue
+        notes.add(
+            f"the asset has no {asset} and is called by its {other.name}",
+            KEPT,
+            "nothing needs to be done",
+            rows=table.rows[where],
+            columns=asset,
+            values=other.show(where),
+        )
+        names = np.array(column.strings.to_pylist(), dtype=object)
+        names[where] = other.show(where)
+        column = text_column(asset, pa.array(names, pa.string()))
+    return column
+
+
+def _note_nameless(table: Table, owners: Column, keep: BoolArray, notes: Notes) -> BoolArray:
+    nameless = keep & ~owners.filled
     if nameless.any():
         notes.add(
             "the investor's name is missing",
             REFUSED,
             "fill in the name",
             rows=table.rows[nameless],
-            columns=name,
+            columns=owners.name,
         )
     return nameless
 

@@ -50,7 +50,10 @@ MISSING_WORDS: Final = (
 # An accountant's zero.
 DASHES: Final = ("-", "--", "–", "—", "−")
 
-CURRENCY: Final = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CAD|AUD|US\$)"
+CURRENCY: Final = (
+    r"(?:US\$|R\$|C\$|A\$|HK\$|S\$|[$€£¥₹₩₺₽]|Rs\.?|kr\.?|zł|Kč|Ft|Fr\."
+    r"|USD|EUR|GBP|CHF|JPY|CAD|AUD|NZD|CNY|HKD|SGD|INR|KRW|BRL|MXN|ZAR|SEK|NOK|DKK|PLN|CZK|HUF|TRY)"
+)
 SPACES: Final = r"\s\x{00a0}\x{202f}\x{2009}"
 LEFT: Final = rf"^[(]?[{SPACES}]*[-+−]?[{SPACES}]*{CURRENCY}?[{SPACES}]*[-+−]?"
 RIGHT: Final = rf"(?:[eE][-+]?\d+)?[{SPACES}]*{CURRENCY}?[{SPACES}]*%?[{SPACES}]*[)]?-?$"

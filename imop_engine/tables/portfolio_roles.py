@@ -52,6 +52,8 @@ ADDING_SHARE: Final = 0.5
 TOTAL_ROOM: Final = 1e-3
 TOTAL_SHARE: Final = 0.9
 
+ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
+
 FloatArray = NDArray[np.float64]
 
 
@@ -128,7 +130,7 @@ def guess_roles(
         if investor is not None:
             of[investor] = INVESTOR
     if is_long:
-        _long_values(table, numbers, of)
+        _long_values(table, numbers, of, guessed)
         matched: dict[str, str] = {}
     else:
         matched = _wide_holdings(table, numbers, of, assets)
@@ -175,12 +177,18 @@ def _asset_column(
     for vocabulary in (plain, words.ASSET):
         for column in texts:
             only = words.says(column.name, vocabulary) and not words.says(
-                column.name, words.INVESTOR
+                column.name, words.INVESTOR | words.GROUPING
             )
             # Ids that come again, or a column called weight or amount, make a table long.
             if only and (repeated or layout == LONG or (valued and vocabulary is plain)):
                 return column.name
-    return None
+    return next((column.name for column in texts if _are_isins(column)), None)
+
+
+def _are_isins(column: Column) -> bool:
+    """Whether most cells are international securities numbers, which nothing else looks like."""
+    cells = column.strings.filter(pa.array(column.filled))
+    return bool((pc.mean(pc.match_substring_regex(cells, ISIN)).as_py() or 0.0) >= MOSTLY)
 
 
 def _investor_column(
@@ -196,6 +204,10 @@ def _investor_column(
         if column.name not in taken
         and column.filled.any()
         and not (assets and asset_spelling(column.name, assets))
+        # "% of account" and "account value" speak of an account, but do not name it.
+        and not words.is_weight(column.name)
+        and not words.says(column.name, words.AMOUNT)
+        and not numbers[column.name].percent.any()
     ]
     for vocabulary in (words.INVESTOR - {"id", "portfolio"}, words.INVESTOR):
         for column in free:
@@ -227,7 +239,10 @@ def _owner_column(table: Table, taken: dict[str, str], texts: list[Column]) -> s
     return None
 
 
-def _long_values(table: Table, numbers: dict[str, Numbers], of: dict[str, str]) -> None:
+def _long_values(
+    table: Table, numbers: dict[str, Numbers], of: dict[str, str], guessed: dict[str, Guess]
+) -> None:
+    """Mark the column that says how much is held: weights, else amounts, else shares and price."""
     numeric = [
         column.name
         for column in table.columns
@@ -238,16 +253,7 @@ def _long_values(table: Table, numbers: dict[str, Numbers], of: dict[str, str]) 
             if SHARES in of.values() and words.says(name, words.PRICE) and PRICE not in of.values():
                 of[name] = PRICE
         return
-    found: dict[str, str] = {}
-    for role, vocabulary in (
-        (WEIGHT, words.WEIGHT),
-        (AMOUNT, words.AMOUNT),
-        (SHARES, words.SHARES),
-        (PRICE, words.PRICE),
-    ):
-        for name in numeric:
-            if name not in found and role not in found.values() and words.says(name, vocabulary):
-                found[name] = role
+    found = _named_values(numeric, guessed)
     # "Shares" alone may be the word for weights; with a price beside it it is a number of units.
     roles = set(found.values())
     if WEIGHT in roles:
@@ -269,6 +275,42 @@ def _long_values(table: Table, numbers: dict[str, Numbers], of: dict[str, str]) 
             "a long table needs a weight, an amount, or shares and a price."
         )
     of[numeric[0]] = AMOUNT
+
+
+def _named_values(numeric: list[str], guessed: dict[str, Guess]) -> dict[str, str]:
+    """Return the role of every column of numbers whose name says what it holds."""
+    found: dict[str, str] = {}
+    weights = [name for name in numeric if words.is_weight(name)]
+    amounts = [name for name in numeric if name not in weights and _is_amount(name)]
+    if weights:
+        found[weights[0]] = WEIGHT
+    if amounts:
+        best = min(amounts, key=_doubts)
+        if len(amounts) > 1:
+            others = ", ".join(name for name in amounts if name != best)
+            guessed["value column"] = Guess(best, f"its name says so; not used: {others}")
+        found.update({name: AMOUNT if name == best else IGNORE for name in amounts})
+    for role, vocabulary in ((SHARES, words.SHARES), (PRICE, words.PRICE)):
+        # What was paid once is not what a unit is worth today.
+        for name in sorted(numeric, key=lambda one: words.says(one, words.PAST)):
+            if name not in found and role not in found.values() and words.says(name, vocabulary):
+                found[name] = role
+    return found
+
+
+def _is_amount(name: str) -> bool:
+    """Whether a name says what a holding is worth, and not what one unit of it is."""
+    vocabulary = words.AMOUNT | words.DOUBTFUL_AMOUNT
+    return words.says(name, vocabulary) and not words.says(name, words.PRICE)
+
+
+def _doubts(name: str) -> tuple[bool, bool, bool]:
+    """Order columns of amounts: today's value in one currency first."""
+    return (
+        words.says(name, words.PAST),
+        words.says(name, words.LOCAL),
+        not words.says(name, words.AMOUNT),
+    )
 
 
 def _wide_holdings(

@@ -6,6 +6,7 @@ portfolios by assets (holdings), and what happens to those that do not fit (port
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +99,7 @@ def read_portfolios(
     given = layouts.check_roles(table, roles, roles_.ROLES)
     book, found = _book(table, known, given, layout, decimal, dates, guessed, notes)
     _note_attributes(table, book, found, notes)
+    _note_currencies(table, book, found, notes)
     book = _settled(table, book, found, known, units, rules, guessed, notes)
     report = notes.close(table.rows_read, strict=strict)
     return _people(table, book, found, guessed, report)
@@ -203,6 +205,26 @@ def _note_attributes(table: Table, book: Book, found: Roles, notes: Notes) -> No
                 rows=book.rows[other],
                 columns=name,
                 values=table[name].show(place[other]),
+            )
+
+
+def _note_currencies(table: Table, book: Book, found: Roles, notes: Notes) -> None:
+    """Say so where amounts of one file seem to be in several currencies."""
+    amount = found.first(roles_.AMOUNT) or found.first(roles_.PRICE)
+    if amount is None or not {roles_.AMOUNT, roles_.SHARES} & set(found.of.values()):
+        return
+    if re.search(r"\b[A-Z]{3}\b", amount) or words.says(amount, {"base", "reference"}):
+        return  # the column says in which currency all of its amounts are
+    place = pa.array(np.searchsorted(table.rows, book.rows))
+    for name in found.all(roles_.ATTRIBUTE):
+        several = sorted({one for one in table[name].strings.take(place).to_pylist() if one})
+        if words.says(name, words.CURRENCY) and len(several) > 1:
+            notes.add(
+                f"the amounts of {amount} seem to be in several currencies and are added up as "
+                f"they stand: {', '.join(several)}",
+                KEPT,
+                "give all amounts in one currency",
+                columns=name,
             )
 
 

@@ -136,7 +136,24 @@ def find_header(head: Sequence[Cells]) -> int | None:
         # A header often has no name over the first column; a title has its words there.
         nameless = bool(row) and not _filled(row[:1]) and _filled(row) >= max(usual - 1, 1)
         if nameless or _filled(row) >= HEADER_SHARE * usual:
-            return i if _is_header(row, head[i + 1 :]) else None
+            full = None if nameless else _fuller_header(head, i, usual)
+            return full if full is not None else i if _is_header(row, head[i + 1 :]) else None
+    return None
+
+
+def _fuller_header(head: Sequence[Cells], first: int, usual: int) -> int | None:
+    """Find the header below lines such as "Currency: | USD", which are too few cells for one.
+
+    It has more cells, as many as the rows usually have or one less, and they are words alone.
+    """
+    enough = max(_filled(head[first]) + 1, usual - 1)
+    for i in range(first + 1, len(head)):
+        if _filled(head[i]) >= enough:
+            # Groups over names are one header of two rows, not a line above the header.
+            grouped = i == first + 1 and not _filled(head[i][:1])
+            only_words = {_kind(cell) for cell in head[i]} <= {"", "word"}
+            found = only_words and not grouped and _is_header(head[i], head[i + 1 :])
+            return i if found else None
     return None
 
 
@@ -147,12 +164,7 @@ def _is_header(row: Cells, below: Sequence[Cells]) -> bool:
     words, filled = counts["word"], sum(counts.values())
     if words > filled / 2 or (words and words + counts["date"] == filled):
         return True
-    for j, kind in enumerate(kinds):
-        others = [_kind(one[j]) for one in below if j < len(one) and _kind(one[j])]
-        plain = sum(other != "word" for other in others)
-        if kind == "word" and others and plain >= HEADER_SHARE * len(others):
-            return True
-    return False
+    return any(kind == "word" and _over_values(below, j) for j, kind in enumerate(kinds))
 
 
 def _names(
@@ -168,21 +180,51 @@ def _names(
             rows=start + 1,
         )
         return start, check_names(file, [""] * width, start + 1)
-    if header:
-        above = [i + 1 for i in range(header) if _filled(head[i])]
-        if above:
-            notes.add(
-                f"text above the header in row {header + 1} is not part of the table",
-                KEPT,
-                "nothing needs to be done",
-                rows=above,
-            )
     stacked = _stacked_names(head, header)
+    second = _second_header(head, header, packing)
+    words = _headings(head[header], _width(head[header]), packing)
+    groups = header > 0 and stacked is None and second is None and len(set(words)) < len(words)
+    groups = groups and _filled(head[header - 1]) > 0
+    above = [i + 1 for i in range(header - groups) if _filled(head[i])]
+    if above:
+        notes.add(
+            f"text above the header in row {header + 1} is not part of the table",
+            KEPT,
+            "nothing needs to be done",
+            rows=above,
+        )
     if stacked is not None:
         return header + 3, check_names(file, stacked, header + 1)
-    row = head[header]
-    words = ["" if cell is None else packing.heading(cell) for cell in row[: _width(row)]]
+    if second is not None:
+        _note_joined(header + 2, second, notes)
+        return header + 2, check_names(file, second, header + 1)
+    if groups:
+        words = _grouped(_headings(head[header - 1], len(words), packing), words)
+        _note_joined(header, words, notes)
     return header + 1, check_names(file, words, header + 1)
+
+
+def _note_joined(row: int, names: list[str], notes: Notes) -> None:
+    shown = f"{', '.join(names[1:4])}{' …' if len(names) > 4 else ''}"
+    notes.add(
+        f"the row belongs to the header; the columns are called {shown}",
+        KEPT,
+        "nothing needs to be done",
+        rows=row,
+    )
+
+
+def _headings(row: Cells, width: int, packing: Packing) -> list[str]:
+    words = ["" if cell is None else packing.heading(cell) for cell in row[:width]]
+    return words + [""] * (width - len(words))
+
+
+def _grouped(upper: list[str], lower: list[str]) -> list[str]:
+    """Put the group that stands above them before names; a merged cell has its word on the left."""
+    for j in range(2, len(upper)):
+        upper[j] = upper[j] or upper[j - 1]
+    pairs = zip(upper[1:], lower[1:], strict=True)
+    return [lower[0] or upper[0], *(f"{group} {name}".strip() for group, name in pairs)]
 
 
 def _stacked_names(head: Sequence[Cells], header: int) -> list[str] | None:
@@ -197,6 +239,32 @@ def _stacked_names(head: Sequence[Cells], header: int) -> list[str] | None:
     fields, tickers = rows[:2] if rows[0][0] == "Price" else rows[1::-1]
     pairs = zip(fields[1:], tickers[1:], strict=False)
     return [rows[2][0] or "Date", *(f"{field} {ticker}".strip() for field, ticker in pairs)]
+
+
+def _second_header(head: Sequence[Cells], header: int, packing: Packing) -> list[str] | None:
+    """Join a header of two rows, as vendors write it: groups over names, or names over fields.
+
+    The second row is one if it has words alone, over cells that mostly are none.
+    """
+    if header + 1 >= len(head):
+        return None
+    width = max(_width(head[header]), _width(head[header + 1]))
+    upper, lower = (_headings(row, width, packing) for row in head[header : header + 2])
+    kinds = [_kind(cell) for cell in head[header + 1]]
+    over = [j for j in range(1, len(kinds)) if kinds[j] == "word"]
+    if not {*kinds} <= {"", "word"} or len(over) < max(2, HEADER_SHARE * (width - 1)):
+        return None
+    if not all(_over_values(head[header + 2 :], j) for j in over):
+        return None
+    if all(upper[1:]) and len(set(upper)) == len(upper):
+        return [upper[0] or lower[0], *upper[1:]]
+    return _grouped(upper, lower)
+
+
+def _over_values(below: Sequence[Cells], j: int) -> bool:
+    """Whether what stands in this column is mostly no words."""
+    kinds = [kind for row in below if j < len(row) and (kind := _kind(row[j]))]
+    return bool(kinds) and sum(kind != "word" for kind in kinds) >= HEADER_SHARE * len(kinds)
 
 
 def one_line(cell: Any) -> str:
@@ -278,8 +346,8 @@ class _Gather:
         if len(self.long) > self.count:
             raise UnreadableFile(
                 f"{self.file}, row {self.long[0]}: most rows have more than the header's "
-                f"{self.width:,} cells; put quotes around numbers with a decimal comma, "
-                "or save the file with semicolons."
+                f"{self.width:,} cells; keep one table in the file, put quotes around numbers "
+                "with a decimal comma, or save the file with semicolons."
             )
         for rows, what, action, remedy in (
             (

@@ -7,126 +7,127 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-DATE: Final = frozenset(
-    [
-        "date",
-        "dates",
-        "day",
-        "datum",
-        "fecha",
-        "month",
-        "quarter",
-        "year",
-        "time",
-        "timestamp",
-        "datetime",
-        "period",
-        "asof",
-        "snapshot",
-        "stichtag",
-        "monat",
-        "jahr",
-    ]
+
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DATE: Final = _vocabulary(
+    """
+    date dates day datum fecha month quarter year time timestamp datetime period asof snapshot
+    stichtag monat jahr mois mês mese maand
+    """
 )
-ASSET: Final = frozenset(
-    [
-        "asset",
-        "assets",
-        "ticker",
-        "tickers",
-        "symbol",
-        "security",
-        "securities",
-        "isin",
-        "cusip",
-        "sedol",
-        "instrument",
-        "fund",
-        "stock",
-        "wertpapier",
-        "holding",
-        "position",
-        "name",
-        "ric",
-        "product",
-    ]
+ASSET: Final = _vocabulary(
+    """
+    asset assets ticker tickers symbol security securities isin cusip sedol instrument fund
+    stock wertpapier holding position name ric product scheme scrip wkn bezeichnung titel titre
+    support ativo activo
+    """
 )
-INVESTOR: Final = frozenset(
-    [
-        "investor",
-        "client",
-        "customer",
-        "account",
-        "person",
-        "household",
-        "kunde",
-        "depot",
-        "portfolio",
-        "holder",
-        "member",
-        "user",
-        "owner",
-        "id",
-    ]
+INVESTOR: Final = _vocabulary(
+    """
+    investor client customer account person household kunde depot portfolio holder member user
+    owner id kundennummer depotnummer kontonummer inhaber anleger contrat compte titulaire
+    cliente contrato conta cuenta conto klant
+    """
 )
-PRICE: Final = frozenset(
-    ["price", "prices", "close", "px", "nav", "kurs", "last", "quote", "index", "level", "preis"]
+PRICE: Final = _vocabulary(
+    """
+    price prices close px nav kurs last quote index level preis ltp prix cours liquidative vl
+    preço preco precio prezzo koers
+    """
 )
-RETURN: Final = frozenset(["return", "returns", "ret", "rets", "rendite", "performance", "perf"])
-WEIGHT: Final = frozenset(
-    [
-        "weight",
-        "weights",
-        "share",
-        "allocation",
-        "pct",
-        "percent",
-        "percentage",
-        "fraction",
-        "proportion",
-        "gewicht",
-        "anteil",
-        "w",
-    ]
+RETURN: Final = _vocabulary(
+    """
+    return returns ret rets rendite performance perf rendement retorno rentabilidade rendimento
+    """
 )
-AMOUNT: Final = frozenset(
-    [
-        "amount",
-        "amounts",
-        "value",
-        "balance",
-        "exposure",
-        "notional",
-        "mv",
-        "worth",
-        "betrag",
-        "wert",
-        "marketvalue",
-        "invested",
-    ]
+WEIGHT: Final = _vocabulary(
+    """
+    weight weights share allocation pct percent percentage fraction proportion gewicht anteil w
+    gewichtung poids peso
+    """
 )
-SHARES: Final = frozenset(
-    [
-        "shares",
-        "units",
-        "quantity",
-        "qty",
-        "number",
-        "count",
-        "pieces",
-        "stück",
-        "stueck",
-        "nominal",
-    ]
+AMOUNT: Final = _vocabulary(
+    """
+    amount amounts value balance exposure notional mv worth betrag wert marketvalue invested
+    kurswert marktwert montant valeur importe importo valore waarde
+    """
 )
-TOTAL: Final = frozenset(["total", "sum", "totals", "gesamt", "summe", "subtotal"])
-FOOTER: Final = TOTAL | frozenset(["average", "mean", "median", "grand", "avg"])
-CASH: Final = frozenset(["cash", "liquidity", "liquid", "money"])
+SHARES: Final = _vocabulary(
+    """
+    shares units quantity qty number count pieces stück stueck nominal anzahl nominale nombre
+    parts quantité quantidade cantidad quantità aantal
+    """
+)
+TOTAL: Final = _vocabulary(
+    """
+    total sum totals gesamt summe subtotal zwischensumme gesamtsumme insgesamt totale totaal
+    """
+)
+FOOTER: Final = TOTAL | frozenset(
+    ["average", "mean", "median", "grand", "avg", "durchschnitt", "mittelwert", "moyenne", "média"]
+)
+# A sum over a part is a total whatever it is the sum of.
+PART_TOTAL: Final = frozenset(["subtotal", "subtotals", "zwischensumme"])
+CASH: Final = _vocabulary(
+    """
+    cash liquidity liquid money bargeld liquidität liquidités efectivo caixa
+    """
+)
 PERCENT: Final = frozenset(["pct", "percent", "percentage"])
+# Portuguese and Spanish for a value, but in Switzerland a security's number.
+DOUBTFUL_AMOUNT: Final = frozenset(["valor"])
+# What groups assets or says in what they are counted; such a column names no single asset.
+GROUPING: Final = _vocabulary(
+    """
+    class category type sector industry country region currency ccy group klasse kategorie gattung
+    typ währung classe catégorie devise categoria moneda moeda
+    """
+)
+CURRENCY: Final = frozenset(["currency", "ccy", "währung", "devise", "moneda", "moeda", "valuta"])
+# Values that are not what the holding is worth today.
+PAST: Final = frozenset(
+    ["cost", "book", "purchase", "gain", "loss", "unrealized", "accrued", "einstand"]
+)
+# Values in the currency of each holding, which must not be added up.
+LOCAL: Final = frozenset(["local", "lokal", "lokalwährung", "fremdwährung", "native"])
+# What may stand beside a percent sign in the name of a column of weights.
+OF_THE_WHOLE: Final = frozenset(
+    ["of", "the", "acct", "account", "nav", "portfolio", "total", "assets", "net", "aum"]
+)
+# Numbers that name something and measure nothing.
+CODE: Final = frozenset(["code", "id", "isin", "cusip", "sedol", "wkn", "number", "nr", "no"])
 # One stock's daily quotes: what each column is, best price first.
-QUOTES: Final = ("adj close", "adjusted close", "adjclose", "close", "last", "price", "nav")
-QUOTE_COLUMNS: Final = frozenset(
-    ["open", "high", "low", "volume", "close", "dividends", "stock", "splits", "adj"]
+QUOTES: Final = (
+    "adj close",
+    "adjusted close",
+    "adjclose",
+    "close",
+    "last",
+    "price",
+    "nav",
+    "schlusskurs",
+    "schluss",
+    "clôture",
+    "cloture",
+    "cierre",
+    "fechamento",
+    "chiusura",
+    "zamknięcie",
+    "zamkniecie",
+)
+QUOTE_COLUMNS: Final = _vocabulary(
+    """
+    open high low volume vol close dividends stock splits adj adjusted adjclose price last nav
+    change chg for turnover
+    eröffnung eroeffnung hoch tief schluss schlusskurs volumen umsatz
+    ouverture haut bas plus clôture cloture
+    apertura máximo mínimo cierre chiusura
+    abertura máxima mínima fechamento
+    otwarcie najwyższy najwyzszy najniższy najnizszy zamknięcie zamkniecie wolumen
+    """
 )
 
 # Numbers about a person that are no holdings.
@@ -157,7 +158,20 @@ PERSONAL: Final = frozenset(
 )
 
 # What may stand beside "total" in the name of a total.
-TOTAL_COMPANY: Final = frozenset(["all", "assets", "holdings", "market", "of", "portfolio", "row"])
+TOTAL_COMPANY: Final = frozenset(
+    [
+        "account",
+        "all",
+        "assets",
+        "client",
+        "holdings",
+        "market",
+        "of",
+        "portfolio",
+        "positions",
+        "row",
+    ]
+)
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-zäöü])(?=[A-ZÄÖÜ])")
@@ -198,7 +212,40 @@ def is_total(name: str) -> bool:
     (True, True, False)
     """
     found = words_of(name)
+    if found & PART_TOTAL:
+        return True
     return bool(found & FOOTER) and found <= FOOTER | WEIGHT | AMOUNT | TOTAL_COMPANY
+
+
+def is_weight(name: str) -> bool:
+    """Whether a column's name says that it holds shares of a portfolio.
+
+    >>> is_weight("% of Acct"), is_weight("Weight"), is_weight("Change %")
+    (True, True, False)
+    """
+    found = words_of(name)
+    return bool(found & WEIGHT) or ("%" in name and found <= OF_THE_WHOLE)
+
+
+def quote_of(name: str) -> str | None:
+    """Return which closing quote a column's name begins with, best known first.
+
+    >>> quote_of("Adj Close**"), quote_of("<CLOSE>"), quote_of("Volume")
+    ('adj close', 'close', None)
+    """
+    plain = " ".join(_WORD.findall(name.casefold())) + " "
+    return next((quote for quote in QUOTES if plain.startswith(quote + " ")), None)
+
+
+def are_quotes(names: Sequence[str]) -> bool:
+    """Whether columns are one asset's open, high, low and close, not assets called High and Low.
+
+    >>> are_quotes(["Price", "Open", "Vol."]), are_quotes(["Low", "High"])
+    (True, False)
+    """
+    labels = [words_of(name) for name in names]
+    known = all(label and label <= QUOTE_COLUMNS for label in labels)
+    return len(names) > 1 and known and any(quote_of(name) for name in names)
 
 
 def common_hint(names: Sequence[str], *others: str) -> str:

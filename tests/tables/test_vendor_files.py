@@ -1,0 +1,59 @@
+"""Every number of a vendor's file is read right, and a person is told what was done and why."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imop_engine.errors import UnreadableFile
+from imop_engine.tables import read_portfolios, read_returns
+from tables.vendor_files import HISTORIES, HOLDINGS, REFUSED
+
+
+def expected() -> dict[str, list[str]]:
+    """Read vendor_files.txt: for each case the sentences of its report, or of its error."""
+    found = {}
+    for block in (Path(__file__).parent / "vendor_files.txt").read_text().strip().split("\n\n"):
+        head, *sentences = block.split("\n")
+        found[re.fullmatch(r"\[(.*)\]", head).group(1)] = sentences
+    return found
+
+
+EXPECTED = expected()
+
+
+def test_each_file_has_its_sentences() -> None:
+    assert set(EXPECTED) == {*HISTORIES, *HOLDINGS, *REFUSED}
+
+
+@pytest.mark.parametrize("case", HISTORIES)
+def test_histories_of_vendors(case) -> None:
+    text, options, values = HISTORIES[case]
+    history = read_returns(text.encode(), **{"name": "file.csv", **options})
+    table = history.returns if history.prices is None else history.prices
+    assert list(table) == list(values)
+    for name, column in values.items():
+        np.testing.assert_allclose(table[name], column, rtol=1e-15)
+    assert history.report.sentences() == EXPECTED[case]
+    assert all(guess.reason for guess in history.guessed.values())
+
+
+@pytest.mark.parametrize("case", HOLDINGS)
+def test_holdings_of_brokers_and_custodians(case) -> None:
+    text, options, weights = HOLDINGS[case]
+    people = read_portfolios(text.encode(), **{"name": "file.csv", **options})
+    assert people.weights.index.tolist() == list(weights)
+    for investor, held in weights.items():
+        assert list(people.weights) == list(held)
+        np.testing.assert_allclose(people.weights.loc[investor], list(held.values()), rtol=1e-12)
+    assert people.report.sentences() == EXPECTED[case]
+    assert all(guess.reason for guess in people.guessed.values())
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_files_that_cannot_be_trusted(case) -> None:
+    text, options = REFUSED[case]
+    with pytest.raises(UnreadableFile) as caught:
+        read_returns(text.encode(), **{"name": "file.csv", **options})
+    assert [str(caught.value)] == EXPECTED[case]
