@@ -41,7 +41,8 @@ DOUBTFUL = 1e-5  # below this share a pivot is computed again, with its rounding
 SATISFIED = 1e-10  # a complementarity pair holds when its smaller side is below this, scaled
 PRUNE = 1e-8  # a node is closed when its bound is within this share of the incumbent
 MULTIPLIER_RIDGE = 1e-7  # curvature given to multipliers, relative to the rows they stand in
-RIDGE_SHARE = 1e-7  # of a node's value may be the ridge's; where it is more, the centre moves
+RIDGE_SHARE = 1e-7  # of a node's value may be the ridge's, where it is more the centre moves,
+RIDGE_COST = 1e-11  # ... or this much
 AGED = 1e-9  # a working set whose rows miss their bounds by this share is factored anew
 PROXIMAL_STEPS = 60  # at most; a node that needs more keeps its parent's bound
 EVENT = 1e-11  # two events of a trace closer than this, in lam or in any holding, are one
@@ -478,28 +479,40 @@ def audit(G, scale, vc, lo, hi, W, nw, side, mu):
 def solve_node(
     G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room, vc, shift,
 ):  # fmt: skip
-    """`project`, checked, with the ridge's centre moved until the ridge costs next to nothing.
+    """`project`, checked: (status, nw, value, sound). The value is a bound only if sound.
 
-    A multiplier that must be large (its column is small where it counts) is expensive near a
-    centre far away, and the node would seem worse than it is. Moves in one direction double, since
-    proximal steps are short where the ridge is stiff. An inverse that grew old over many nodes is
-    made anew. vc and shift are the node's centre.
-    Returns (status, nw, value, sound): the value is a bound only if sound.
+    vc and shift are the node's centre of the ridge, which `mend` may move.
     """
     status, nw, value, _ = project(
         G, q, scale, vc, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room
     )
+    if status == INFEASIBLE:
+        return status, nw, value, True
+    value, worst = audit(G, scale, vc, lo, hi, W, nw, side, mu)
+    aged = worst > AGED and status == OPTIMAL
+    if not aged and ridge_cost(G, q, mu) <= RIDGE_SHARE * value + RIDGE_COST:
+        return status, nw, value, True
+    return mend(
+        G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, status, value, aged, cutoff, max_pivots,
+        room, vc, shift,
+    )  # fmt: skip
+
+
+@compiled
+def mend(
+    G, q, scale, v0, lo, hi, W, nw, side, inv, mu, v, status, value, aged, cutoff, max_pivots,
+    room, vc, shift,
+):  # fmt: skip
+    """Make an old inverse anew, and move the ridge's centre until it costs next to nothing.
+
+    A multiplier that must be large (its column is small where it counts) is expensive near a
+    centre far away, and the node would seem worse than it is. Moves in one direction double, since
+    proximal steps are short where the ridge is stiff. Returns what `solve_node` does.
+    """
     stretch = 1.0
     last = np.zeros(q)
-    renewed = False
     for _ in range(PROXIMAL_STEPS):
-        if status == INFEASIBLE:
-            return status, nw, value, True
-        value, worst = audit(G, scale, vc, lo, hi, W, nw, side, mu)
-        aged = worst > AGED and status == OPTIMAL and not renewed
         if not aged:
-            if ridge_cost(G, q, mu) <= RIDGE_SHARE * value:
-                return status, nw, value, True
             along = 0.0
             for c in range(q):
                 along += mu[mu.size - q + c] * last[c]
@@ -513,6 +526,12 @@ def solve_node(
         status, nw, value, _ = project(
             G, q, scale, vc, lo, hi, W, nw, side, inv, mu, v, value, cutoff, max_pivots, room
         )
+        if status == INFEASIBLE:
+            return status, nw, value, True
+        value, worst = audit(G, scale, vc, lo, hi, W, nw, side, mu)
+        aged = worst > AGED and status == OPTIMAL and not renewed
+        if not aged and ridge_cost(G, q, mu) <= RIDGE_SHARE * value + RIDGE_COST:
+            return status, nw, value, True
     return status, nw, value, False
 
 
@@ -537,7 +556,7 @@ def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss, val
     ridge = 0.0
     for a in range(q):  # free columns come first in a working set
         ridge -= 0.5 * G[W[a], W[a]] * (mu[W[a]] - sign * step * column[a]) ** 2
-    return growth if ridge <= RIDGE_SHARE * (value + growth) else 0.0
+    return growth if ridge <= RIDGE_SHARE * (value + growth) + RIDGE_COST else 0.0
 
 
 @compiled
