@@ -43,7 +43,7 @@ class Job:
     """One run under way: how far it is, what it has seen, and how it ended.
 
     `keep` takes the study and returns the id under which it can be shown from now on, and a
-    function that writes it down.
+    function that writes it down; `told` says in a sentence what went wrong.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Job:
         keep: Callable[[Any], tuple[str, Callable[[], None]]],
         name: str,
         checkpoint: Callable[[Any], None] | None = None,
+        told: Callable[[BaseException], str] = str,
     ) -> None:
         self.settings = settings
         self.name = name
@@ -68,6 +69,7 @@ class Job:
         self._steps: Iterator[Any] | None = None
         self._keep = keep
         self._checkpoint = checkpoint
+        self._told = told
         self._last: Any = None
         self._trail: list[Point] = []
         self._every = 1
@@ -137,8 +139,7 @@ class Job:
             self.status = "stopped"
         except Exception as error:  # whatever it is, the page must learn of it
             LOG.debug("a run failed", exc_info=True)
-            text = str(error) or type(error).__name__
-            self.error = text[:1].upper() + text[1:]
+            self.error = self._told(error)
             self.status, self._steps = "failed", None
         finally:
             self._ended.set()

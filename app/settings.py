@@ -125,6 +125,11 @@ class LearnSettings:
     level: float = 0.95
     refine: bool = True
 
+    @property
+    def used(self) -> LearnSettings:
+        """The part that a run depends on: returns named as known count only where they anchor."""
+        return self if self.anchoring == "assets" else replace(self, known=())
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -28,8 +28,9 @@ class AppState:
 
     workspace: Workspace = field(default_factory=new_workspace)
     pages: dict[str, Any] = field(default_factory=dict)  # what the rail offers
+    page: str = ""  # the one that is open
     playing: bool = False  # whether the laboratory runs by itself
-    examples: int = 0  # taken in this tab
+    examples: int = 0  # choices that a button made in this tab
     drafts: dict[str, Any] = field(default_factory=dict)  # tables that editors started from
 
     @property
@@ -104,6 +105,14 @@ class AppState:
         """Take other caps and bounds."""
         if self.workspace.market is not None:
             self.choose_market(replace(self.workspace.market, limits=tuple(limits)))
+
+    def fresh(self, key: str) -> str:
+        """The key of a choice that a button can make too.
+
+        The browser keeps what a widget shows, empty or not. After the button it is another widget,
+        which starts from the workspace.
+        """
+        return f"{key}_{self.examples}" if self.examples else key
 
     def forget_widgets(self) -> None:
         """Let every widget start again from the workspace, which has changed under it."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from imop_app.home import FileBox, data_folder, is_safe, new_id, write_json
 from imop_app.settings import (
@@ -34,6 +34,8 @@ class Workspace:
     run: str | None = None  # the run that Frontier, Preferences and Report show
     title: str = ""  # of the report
     notes: str = ""
+    # What it was when it was last read or written here: another tab may have changed it since.
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not is_safe(self.id):
@@ -57,8 +59,17 @@ class Workspace:
         return Settings(self.market, self.investors, self.learn or LearnSettings())
 
     def save(self) -> None:
-        """Write it down."""
-        parts = {
+        """Write down what was changed here; the rest stays as another tab may have left it."""
+        mine, there = self._parts(), _plain(self.folder / FILE)
+        kept = {
+            name: there[name] if name in there and self._known.get(name, ...) == part else part
+            for name, part in mine.items()
+        }
+        write_json(self.folder / FILE, {"version": VERSION, **kept})
+        self._known = mine
+
+    def _parts(self) -> dict[str, Any]:
+        return {
             "name": self.name,
             "market": to_plain(self.market),
             "investors": to_plain(self.investors),
@@ -67,7 +78,6 @@ class Workspace:
             "title": self.title,
             "notes": self.notes,
         }
-        write_json(self.folder / FILE, {"version": VERSION, **parts})
 
 
 @dataclass(frozen=True)
@@ -106,8 +116,17 @@ def open_workspace(identifier: str) -> Workspace:
         return workspace
 
 
+def _plain(path: Path) -> dict[str, Any]:
+    """What is written there; nothing where there is nothing that can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _read(identifier: str, plain: dict[str, object]) -> Workspace:
-    return Workspace(
+    read = Workspace(
         id=identifier,
         name=from_plain(str, plain["name"]),
         market=_optional(MarketSettings, plain["market"]),
@@ -117,6 +136,8 @@ def _read(identifier: str, plain: dict[str, object]) -> Workspace:
         title=from_plain(str, plain["title"]),
         notes=from_plain(str, plain["notes"]),
     )
+    read._known = read._parts()
+    return read
 
 
 def _optional(kind, plain):

@@ -167,3 +167,9 @@ def test_csv_keeps_numbers_to_the_last_digit_and_disarms_formulas():
 
 def test_negative_numbers_stay_numbers():
     assert csv_text(pd.DataFrame({"asset": ["a"], "error": [-0.5]})) == "asset,error\na,-0.5\n"
+
+
+def test_the_axis_of_losses_marks_powers_of_ten():
+    losses = pd.DataFrame({"first": [1, 2], "last": [1, 2], "loss": [0.03, 0.000004]})
+    axis = charts.loss_chart(losses).to_dict()["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["values"] == pytest.approx([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])

@@ -301,6 +301,30 @@ def test_a_return_that_is_only_bounded_has_no_estimate():
     assert words["estimate_said"].iloc[1] == "11.43%"
 
 
+def test_the_report_counts_weights_in_bars_of_one_width(monkeypatch):
+    from imop_engine.report import html
+    from imop_engine.study import StudySettings, run_study
+
+    names = list(PAPER.names)
+    study = run_study(
+        pd.Series(TRUTH, index=names),
+        pd.DataFrame(PAPER.covariance, index=names, columns=names),
+        PEOPLE.head(200),
+        StudySettings(start="zero"),
+    )
+    seen = []
+    draw = charts_people.preference_chart
+    monkeypatch.setattr(
+        charts_people,
+        "preference_chart",
+        lambda bins, *a, **k: seen.append(bins) or draw(bins, *a, **k),
+    )
+    html.html_report(study)
+    (bins,) = seen
+    np.testing.assert_allclose(bins["high"] - bins["low"], bins["high"][0] - bins["low"][0])
+    assert bins["count"].sum() == 200
+
+
 def test_many_assets_make_no_endless_heat_map():
     names = [f"A{i}" for i in range(60)]
     drawn = charts_market.correlation_chart(frames_market.correlations(names, np.eye(60)))

@@ -38,7 +38,9 @@ def navigation(state: AppState) -> Any:
         )
         for name, (title, icon, _) in PAGES.items()
     }
-    return st.navigation(list(state.pages.values()), expanded=True)
+    opened = st.navigation(list(state.pages.values()), expanded=True)
+    state.page = opened.url_path or "market"
+    return opened
 
 
 def _runner(name: str) -> Callable[[], None]:

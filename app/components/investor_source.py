@@ -73,7 +73,7 @@ def choose(state: AppState) -> None:
         sources,
         format_func=SOURCES.__getitem__,
         default=shown,
-        key="investor_source",
+        key=state.fresh("investor_source"),
         wrap=True,
         help="Simulated investors let you check the method; a file tells you about your clients.",
     )

@@ -47,8 +47,7 @@ def choose(state: AppState) -> None:
         list(SOURCES),
         format_func=SOURCES.__getitem__,
         default=before.source if before else None,
-        # The browser keeps what a widget shows, empty or not; after an example it is another one.
-        key=f"market_source_{state.examples}" if state.examples else "market_source",
+        key=state.fresh("market_source"),
         wrap=True,
         help="Bundled sets, your own file of prices or returns, prices by ticker, or expected "
         "returns and covariance as two tables.",

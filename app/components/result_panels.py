@@ -24,7 +24,7 @@ def key_figures(study: Study) -> None:
     figures = results.figures(study)
     shown = [
         ("Investors", f"{figures['rounds']:,}", "weight"),
-        ("Explained", f"{figures['explained']:.1%}", "explained"),
+        ("Explained", results.explained_said(figures["explained"]), "explained"),
         ("Risk aversion", f"{figures['median_risk_aversion']:.2f}", "risk aversion"),
         ("Outliers", f"{figures['outliers']:,}", "outlier"),
         ("Certified", f"{figures['certified']:.1%}", "certified"),
@@ -33,8 +33,9 @@ def key_figures(study: Study) -> None:
     if error is not None:
         shown.insert(2, ("Error", f"{error:.4f}" if error >= 1e-4 else "< 0.0001", "error"))
     show.figures(shown, "run")
-    for note in results.notes(study):
-        st.caption(show.escape(note))
+    notes = results.notes(study)
+    if notes:
+        st.warning("\n".join(f"- {show.escape(note)}" for note in notes), icon=":material/info:")
 
 
 def overview(study: Study) -> None:

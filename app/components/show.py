@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # a page without charts must not wait for them
     import altair as alt
     import pandas as pd
 
+# Streamlit keeps names of axes far from what they name; charts side by side need the room.
+CLOSER = {"axis": {"labelPadding": 6, "titlePadding": 8}, "padding": {"bottom": 4}}
 NUMBER = st.column_config.NumberColumn
 TEXT = st.column_config.TextColumn
 
@@ -29,7 +31,7 @@ def chart(drawn: alt.LayerChart, key: str, **options: Any) -> Any:
 
     with st.container(border=True):
         return st.vega_lite_chart(
-            spec=stable_spec(drawn),
+            spec={**stable_spec(drawn), "config": CLOSER},
             width="stretch",
             key=f"chart_{key}",
             alt=_alt(drawn),
@@ -94,6 +96,15 @@ def number(label: str, about: str | None = None, form: str = "%.4f") -> Any:
 def text(label: str, about: str | None = None, width: Any = None) -> Any:
     """A column of text."""
     return TEXT(label, help=_help(about), width=width)
+
+
+def short(name: str, most: int = 24) -> str:
+    """A name that leaves room for others.
+
+    >>> short("Eight securities", 9)
+    'Eight se…'
+    """
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _help(about: str | None) -> str | None:

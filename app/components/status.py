@@ -11,6 +11,11 @@ from imop_app.state import AppState
 
 # How often a page looks at a run under way: lively, and cheap beside the work itself.
 LOOK_SECONDS = 0.5
+# Where a reader goes who has read a page of results; from everywhere else to the first of them.
+AFTER = {
+    "frontier": ("preferences", "See the preferences"),
+    "preferences": ("report", "Take it away"),
+}
 # Longer than this, a name may break over two lines.
 SHORT = 26
 STAGES = {
@@ -35,8 +40,8 @@ def strip(state: AppState) -> None:
     job = state.job
     if job is not None and job.status == "running":
         st.fragment(_progress, run_every=LOOK_SECONDS)(state, job)
-    elif job is not None and job.status == "failed" and job.error:
-        st.error(escape(job.error), icon=":material/error:")
+    elif job is not None and job.status == "failed" and job.settings == state.settings:
+        st.error(escape(job.error or ""), icon=":material/error:")
 
 
 def _loaded(state: AppState) -> list[str]:
@@ -89,7 +94,7 @@ def _next(state: AppState) -> None:
         frame.link(state, "investors", "Next: add investors")
     elif job is not None and job.status == "running":
         frame.link(state, "learn", "Watch the run")
-    elif job is not None and job.status == "stopped":
+    elif _resumable(state):
         frame.link(state, "learn", "Stopped: resume")
     elif workspace.run is None:
         frame.link(state, "learn", "Next: learn")
@@ -101,7 +106,13 @@ def _next(state: AppState) -> None:
             about = f"Changed since the shown run: {', '.join(changed)}."
             frame.link(state, "learn", "Changed: learn again", about)
         else:
-            frame.link(state, "frontier", "Read the frontier")
+            frame.link(state, *AFTER.get(state.page, ("frontier", "Read the frontier")))
+
+
+def _resumable(state: AppState) -> bool:
+    from imop_app.services import learning
+
+    return learning.can_resume(state.workspace)
 
 
 def _progress(state: AppState, job: Job) -> None:

@@ -21,7 +21,8 @@ WORDS: Final[dict[str, str]] = {
     "securities, 1,000 investors and 41 weights.",
     "exact": "Every weight is possible: the whole frontier is known, not a grid of points on it.",
     "expected return": "What an asset is believed to earn on average, per year.",
-    "explained": "How much of the differences between portfolios one frontier accounts for.",
+    "explained": "How much of the differences between portfolios one frontier accounts for. "
+    "Nothing, or below zero: the average portfolio would do better.",
     "frontier": "The portfolios with the best return at each level of risk.",
     "identified": "The portfolios fix this number, up to the interval that is shown.",
     "bounded": "The portfolios only say that it is not higher (or not lower) than this.",

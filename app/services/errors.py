@@ -23,6 +23,16 @@ def sentence(error: BaseException) -> str:
     return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
+def told(error: BaseException) -> str:
+    """What went wrong in a run, for the analyst: on purpose in its own words, else as our fault."""
+    if isinstance(error, (ImopError, AppError)):
+        return sentence(error)
+    return (
+        "The run ended for a reason that is not in your data but in the studio "
+        f"({type(error).__name__}: {error}). Other settings may work; please report it."
+    )
+
+
 def sentences(function: Callable[P, T]) -> Callable[P, T]:
     """Let what the engine raises on purpose leave as an `AppError`."""
 

@@ -17,7 +17,7 @@ from imop_app.jobs import JOBS, Job
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services import results
-from imop_app.services.errors import AppError, sentences
+from imop_app.services.errors import AppError, sentences, told
 from imop_app.services.market import MarketData
 from imop_app.services.people import PeopleData
 from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings
@@ -127,7 +127,7 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
 
         return record.id, write
 
-    job = Job(settings, lambda: steps, keep, name, _checkpoint(folder))
+    job = Job(settings, lambda: steps, keep, name, _checkpoint(folder), told)
     JOBS.put(workspace.id, job)
     job.start()
     return job
@@ -164,6 +164,11 @@ def _require_known(settings: Settings) -> None:
     learn = settings.learn
     if learn.anchoring == "assets" and len(learn.known) < 2:
         raise AppError("Name two assets whose returns you know, or let history anchor the rest.")
+    if learn.anchoring == "assets" and len({value for _, value in learn.known}) == 1:
+        raise AppError(
+            f"Both known returns are {learn.known[0][1]:.2%}. Two different ones are needed: the "
+            "distance between them is what the other returns are measured by."
+        )
     if learn.algorithm == "full" and learn.grid == "exact":
         raise AppError(
             "The full algorithm compares the weights of a grid one by one; choose a number of "
@@ -190,7 +195,7 @@ def _record(
 
 def run_name(data: MarketData, people: PeopleData) -> str:
     """What a run is called until the analyst calls it something else."""
-    return f"{data.title}, {people.title} investors"
+    return f"{data.title}, {people.heading}"
 
 
 @sentences
@@ -230,7 +235,7 @@ def can_continue(workspace: Workspace, record: RunRecord | None) -> bool:
     before, now = record.settings.investors.batches, settings.investors.batches
     return (
         record.settings.market == settings.market
-        and record.settings.learn == settings.learn
+        and record.settings.learn.used == settings.learn.used
         and len(now) > len(before)
         and now[: len(before)] == before
     )

@@ -263,6 +263,12 @@ def with_limits(
         if not bounds[0] < bounds[1]:
             raise AppError("The least return must be below the greatest; change one of the two.")
     chosen = replace(settings, limits=tuple(limits), bounds=bounds)
+    total = float(caps(data, chosen).sum())
+    if total < 1.0:
+        raise AppError(
+            f"The caps add up to {total:.0%}, so nobody could invest all her wealth; raise them "
+            "until they add up to at least 100%."
+        )
     problem(data, chosen)  # raises where no portfolio is left
     return chosen
 

@@ -17,7 +17,7 @@ from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, S
 from imop_engine.bundled import sample_portfolios
 from imop_engine.report import frames, frames_people, style
 
-SAMPLE: Final = "Sample of 1,000 investors (paper)"
+SIMULATED: Final = "simulated"
 # Three groups of simulated investors: share of all, and mean weight on return.
 GROUPS: Final = (("careful", 0.35, 0.3), ("balanced", 0.4, 0.5), ("bold", 0.25, 0.7))
 # Above this many dots a browser slows down and the eye sees a blot: investors are counted instead.
@@ -35,10 +35,22 @@ class PeopleData:
     weights: np.ndarray | None  # their true weights, where simulated
     roles: tuple[tuple[str, str], ...]
     reports: tuple[Any, ...]
-    title: str
+    origin: str  # "simulated", "from" a file, or "in" batches
 
     def __len__(self) -> int:
         return len(self.portfolios)
+
+    @property
+    def title(self) -> str:
+        """How many, and from where, beside the word "investors"."""
+        return f"{len(self):,} {self.origin}"
+
+    @property
+    def heading(self) -> str:
+        """The same with that word in its place."""
+        if self.origin == SIMULATED:
+            return f"{len(self):,} {self.origin} investors"
+        return f"{len(self):,} investors {self.origin}"
 
     @property
     def simulated(self) -> bool:
@@ -111,7 +123,7 @@ def _simulated(settings: MarketSettings, data: MarketData, simulation: Simulatio
         weights=drawn.weights,
         roles=(),
         reports=(),
-        title=f"{len(drawn):,} simulated",
+        origin=SIMULATED,
     )
 
 
@@ -159,7 +171,7 @@ def _from_table(
         weights=None,
         roles=tuple((str(k), str(v)) for k, v in dict(people.roles).items()),
         reports=(people.report,),
-        title=f"{len(held):,} from {name}",
+        origin=f"from {name}",
     )
 
 
@@ -184,7 +196,7 @@ def _joined(parts: list[PeopleData]) -> PeopleData:
         weights=np.concatenate(weights) if all(one is not None for one in weights) else None,
         roles=parts[0].roles,
         reports=tuple(report for part in parts for report in part.reports),
-        title=f"{len(portfolios):,} in {len(parts)} batches",
+        origin=f"in {len(parts)} batches",
     )
 
 

@@ -109,6 +109,11 @@ def figures(study: Study) -> dict[str, Any]:
     return study.figures
 
 
+def explained_said(share: float) -> str:
+    """A share of holdings explained; below zero the average portfolio would have done better."""
+    return f"{share:.1%}" if share >= 0.0 else "nothing"
+
+
 def fixed_error(study: Study) -> float | None:
     """Distance from the truth over the returns that the portfolios fix; None without a truth."""
     return frames_learn.fixed_error(study.frame_returns)
@@ -120,8 +125,8 @@ def settling(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:
 
 
 def notes(study: Study) -> tuple[str, ...]:
-    """What the analyst should know besides the tables."""
-    return study.notes
+    """What the analyst should know besides the tables; the data have their own page for theirs."""
+    return tuple(note for note in study.notes if note not in study.data.notes)
 
 
 @sentences
@@ -209,7 +214,9 @@ def _family_said(study: Study) -> str:
     if known is None:
         return "There are too few different weights to speak of a distribution."
     best = known.best
-    shape = ", ".join(f"{name} {value:.2f}" for name, value in best.parameters.items())
+    shape = ", ".join(
+        f"{name.replace('_', ' ')} {value:.2f}" for name, value in best.parameters.items()
+    )
     named = f"The weights are described best by the {best.name} distribution"
     named += f" ({shape})" if shape else ""
     if not np.isfinite(best.p_value):

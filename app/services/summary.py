@@ -33,7 +33,7 @@ def result(workspace: Workspace, store: RunStore) -> str | None:
     record = results.record_of(store, workspace.run)
     if record is None:
         return None
-    return f"{record.explained:.1%} explained"
+    return f"{results.explained_said(record.explained)} explained"
 
 
 def changes(workspace: Workspace, store: RunStore) -> tuple[str, ...]:
@@ -47,6 +47,6 @@ def changes(workspace: Workspace, store: RunStore) -> tuple[str, ...]:
     pairs = {
         "market": (before.market, settings.market),
         "investors": (before.investors, settings.investors),
-        "learning": (before.learn, learn),
+        "learning": (before.learn.used, learn.used),
     }
     return tuple(name for name, (then, now) in pairs.items() if then != now)

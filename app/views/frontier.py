@@ -80,6 +80,6 @@ def _fits(picture: results.FrontierPicture) -> None:
             alternative="Share of holdings explained by learned, historical and implied returns",
         )
         st.caption(
-            "Learned returns were made to fit, so they should win; by how much says whether the "
-            "investors follow history or the average portfolio."
+            "Learned returns were made to fit. Where others explain as much or more, the investors "
+            "follow those, or their holdings are too noisy for one frontier."
         )

@@ -56,15 +56,20 @@ def _welcome(state: AppState) -> None:
             icon=":material/play_arrow:",
             type="primary",
             key="simulate_now",
-            on_click=state.choose_investors,
-            args=(InvestorSettings(),),
+            on_click=_simulate,
+            args=(state,),
         )
+
+
+def _simulate(state: AppState) -> None:
+    state.choose_investors(InvestorSettings())
+    state.examples += 1
 
 
 def _loaded(state: AppState, chosen: InvestorSettings) -> None:
     workspace = state.workspace
     people = crowd.load(workspace.market, chosen, workspace.box)
-    st.subheader(show.escape(f"{people.title} investors"), anchor=False)
+    st.subheader(show.escape(people.heading), anchor=False)
     _report(people)
     wanted = _filters(people)
     picture = crowd.picture(workspace.market, chosen, workspace.box, wanted)
@@ -158,7 +163,9 @@ def _table(people: crowd.PeopleData, wanted: Filter, picked: str | None) -> None
         part = crowd.page_of(people, rows, number, ROWS)
         assets = list(people.portfolios.columns)
         columns = {
-            name: show.number(str(name), form="%.1f") if name in assets else show.text(str(name))
+            name: show.number(show.short(name), form="%.1f")
+            if name in assets
+            else show.text(show.short(str(name)))
             for name in part.columns
         }
         clicked = show.table(

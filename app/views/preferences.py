@@ -181,7 +181,10 @@ def _outliers(study: Study) -> None:
     with right:
         table = results.outliers(study)
         if table.empty:
-            st.success("No outliers: everybody lies near the frontier.", icon=":material/check:")
+            st.success(
+                "No outliers: nobody lies much further from the frontier than the rest.",
+                icon=":material/check:",
+            )
             return
         show.table(
             table,

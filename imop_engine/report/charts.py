@@ -6,6 +6,7 @@ background, no font, no page width. Colours and titles are in style.py.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import altair as alt
@@ -273,6 +274,19 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
     )
 
 
+# Zeros are hard to count: what is small is written as a power of ten.
+SMALL = "datum.value < 0.001 ? format(datum.value, '~e') : format(datum.value, '~g')"
+
+
+def _decades(values: pd.Series) -> list[float]:
+    """The powers of ten around these values; an axis left alone marks odd places between them."""
+    positive = values[values > 0]
+    if positive.empty:
+        return [1.0]
+    low, high = math.floor(math.log10(positive.min())), math.ceil(math.log10(positive.max()))
+    return [10.0**power for power in range(low, high + 1)]
+
+
 def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
     """How far each investor's portfolio lay from the estimated frontier when it came in.
 
@@ -282,7 +296,7 @@ def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
         x=alt.X("last:Q", title="investors seen").axis(format=",d"),
         y=alt.Y("loss:Q", title="mean squared distance (log scale)")
         .scale(type="log")
-        .axis(format="~e"),
+        .axis(labelExpr=SMALL, values=_decades(losses["loss"])),
         tooltip=[
             alt.Tooltip("first:Q", title="from investor", format=",d"),
             alt.Tooltip("last:Q", title="to investor", format=",d"),

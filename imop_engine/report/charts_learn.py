@@ -275,7 +275,7 @@ def compared_returns_chart(both: pd.DataFrame, *, period: str = "per year") -> a
         ],
         f"Returns of two runs (% {period})",
         "Bars: the intervals, where they have two ends",
-        rows_height(2 * len(order)),
+        rows_height(round(1.4 * len(order))),
     )
 
 

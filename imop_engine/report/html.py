@@ -199,9 +199,12 @@ def _frontier(study: Study) -> str:
 
 def _people(study: Study) -> str:
     from imop_engine.report.charts_people import preference_chart
-    from imop_engine.report.frames_people import fitted_curve
+    from imop_engine.report.frames_people import fitted_curve, weight_histogram
 
-    bins, known = study.frame_distribution, study.distribution
+    # Bars of one width: the cells that the test of the family joins would look like a crowd.
+    grid, known = study.settings.weights, study.distribution
+    weights = study.frame_investors["weight"].dropna()
+    bins = weight_histogram(weights, grid if isinstance(grid, int) else None)
     fitted = None if known is None else fitted_curve(bins, known.best.cdf)
     chart = preference_chart(bins, fitted, brush=False)
     drawn = svg(chart, "weights", "Distribution of the investors' weights on return")

@@ -33,6 +33,7 @@ figure { margin: 1.4rem 0 0.6rem; }
 figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: var(--faint); font-size: 0.85rem; margin-top: 0.3rem; }
 .wide { overflow-x: auto; }
+h1, p, li, td, figcaption { overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; margin: 1rem 0; }
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid #cbd2d9;
   padding: 0.35rem 0.5rem; vertical-align: bottom; }
@@ -55,8 +56,12 @@ footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--line
 @media (max-width: 46rem) { body { padding: 2rem 1.3rem; } .cards { grid-template-columns:
   repeat(2, 1fr); } }
 @page { margin: 18mm 16mm; }
-@media print { html { background: none; } body { padding: 0; max-width: none; font-size: 10.5pt; }
-  h2 { break-after: avoid; } figure, tr, .cards, pre { break-inside: avoid; }
+@media print { html { background: none; } body { padding: 0; max-width: none; font-size: 10.5pt;
+  print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  h2, h3 { break-after: avoid; } figure, tr, li, .cards, pre { break-inside: avoid; }
+  h2 { margin-top: 2rem; } td, th { padding-top: 0.22rem; padding-bottom: 0.22rem; }
+  p, li { orphans: 3; widows: 3; } footer { margin-top: 1.2rem; break-before: avoid; }
+  figure svg { max-height: 17cm; }
   .wide { overflow: visible; } thead { display: table-header-group; }
   a { color: inherit; text-decoration: none; } }
 """.strip()

@@ -170,7 +170,7 @@ def test_limits_are_edited_in_percent_and_checked(box):
     with pytest.raises(AppError, match="must be below the greatest"):
         markets.with_limits(settings, data, table, 10.0, 5.0)
     table["cap"] = 5.0
-    with pytest.raises(AppError, match="caps add up to"):
+    with pytest.raises(AppError, match=r"caps add up to 40%.*at least 100%"):
         markets.with_limits(settings, data, table)
 
 
@@ -217,6 +217,13 @@ def test_offline_tickers_end_in_a_sentence(box, monkeypatch):
 
 def test_the_excel_history_is_a_real_workbook():
     assert pd.read_excel(io.BytesIO(history_file("xlsx"))).shape == (120, 7)
+
+
+def test_investors_are_named_as_one_would_say_it(box):
+    drawn = crowd.load(MarketSettings(), SMALL, box)
+    assert (drawn.title, drawn.heading) == ("60 simulated", "60 simulated investors")
+    read = people_of(box, "wide")
+    assert (read.title, read.heading) == ("80 from clients.csv", "80 investors from clients.csv")
 
 
 def test_one_asset_is_no_market(box):

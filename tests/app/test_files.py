@@ -129,3 +129,19 @@ def test_changing_the_first_batch_drops_those_that_came_later():
     assert more.with_first(more.first) == more
     changed = more.with_first(InvestorBatch("simulate", Simulation(count=5)))
     assert len(changed.batches) == 1
+
+
+def test_two_tabs_keep_what_each_of_them_changed():
+    Workspace("w-tabs").save()
+    one, two = open_workspace("w-tabs"), open_workspace("w-tabs")
+    one.name = "Clients"
+    one.save()
+    two.title = "Report"
+    two.save()
+    one.notes = "Checked."
+    one.save()
+    kept = open_workspace("w-tabs")
+    assert (kept.name, kept.title, kept.notes) == ("Clients", "Report", "Checked.")
+    two.name = "Prospects"
+    two.save()
+    assert open_workspace("w-tabs").name == "Prospects", "of two changes the last one counts"

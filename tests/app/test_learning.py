@@ -3,16 +3,16 @@
 import json
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app_harness import SMALL, workspace
-from imop_app.jobs import TRAIL_POINTS, Job, JobBook
-from imop_app.services import learning, reports, results
-from imop_app.services.errors import AppError
+from app_harness import SMALL, page, workspace
+from imop_app.jobs import JOBS, TRAIL_POINTS, Job, JobBook
+from imop_app.services import learning, reports, results, summary
+from imop_app.services.errors import AppError, told
 from imop_app.settings import (
     InvestorBatch,
     InvestorSettings,
@@ -25,6 +25,7 @@ from imop_app.settings import (
 from imop_app.state import AppState
 from imop_app.store import RunRecord
 from imop_engine import cli
+from imop_engine.errors import ImopError
 
 PATIENCE = 120
 MANY = InvestorSettings((InvestorBatch("simulate", Simulation(count=3000)),))
@@ -95,6 +96,13 @@ def test_a_stopped_run_resumes_after_a_restart_of_the_server(monkeypatch):
     np.testing.assert_array_equal(parts.store.open(resumed.run).theta, shown(whole).theta)
 
 
+def test_the_strip_offers_to_resume_after_a_restart_of_the_server():
+    of = state()
+    (of.workspace.folder / learning.CHECKPOINT).write_bytes(b"")
+    links = [link.proto.label for link in page("market").get("page_link")]
+    assert "Stopped: resume" in links
+
+
 def test_a_run_continues_with_portfolios_that_came_later():
     of = state()
     run(of)
@@ -121,6 +129,49 @@ def test_what_goes_wrong_in_the_background_is_a_sentence():
     of = state(learn=LearnSettings("assets", (("Security 1", 5.0), ("Security 7", 0.0352))))
     with pytest.raises(AppError, match="outside its bounds"):
         learning.start(of.workspace, of.store)
+
+
+def test_what_nobody_foresaw_is_told_as_our_fault_and_goes_with_the_settings():
+    of = state()
+
+    def steps():
+        raise ValueError("zero-size array")
+        yield
+
+    job = Job(of.settings, steps, lambda study: ("run-1", lambda: None), "odd", told=told)
+    job.start()
+    job.wait(60)
+    assert job.status == "failed"
+    assert "not in your data" in job.error
+    assert "ValueError: zero-size array" in job.error
+    assert told(ImopError("caps leave nothing.")) == "Caps leave nothing."
+    JOBS.put(of.workspace.id, job)
+    of.workspace.save()
+    with pytest.raises(AssertionError, match="zero-size"):
+        page("market", of.workspace.id)
+    of.workspace.investors = InvestorSettings((InvestorBatch("simulate", Simulation(count=61)),))
+    of.workspace.save()
+    page("market", of.workspace.id)
+
+
+def test_two_known_returns_must_differ():
+    of = state(learn=LearnSettings("assets", (("Security 1", 0.1), ("Security 7", 0.1))))
+    with pytest.raises(AppError, match=r"Both known returns are 10\.00%"):
+        learning.start(of.workspace, of.store)
+
+
+def test_known_returns_that_anchor_nothing_change_nothing():
+    of = state()
+    run(of)
+    of.choose_learning(replace(PLAIN, known=(("Security 1", 0.1), ("Security 7", 0.2))))
+    assert summary.changes(of.workspace, of.store) == ()
+    of.choose_learning(replace(PLAIN, anchoring="none"))
+    assert summary.changes(of.workspace, of.store) == ("learning",)
+
+
+def test_a_share_below_zero_is_nothing():
+    assert results.explained_said(0.5) == "50.0%"
+    assert results.explained_said(-1.05) == "nothing"
 
 
 def test_the_full_algorithm_asks_for_a_grid():

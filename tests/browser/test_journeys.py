@@ -13,6 +13,7 @@ from browser_harness import PAGES, Visit, record, time_many
 
 pytestmark = pytest.mark.browser
 
+NEXT = {"frontier": "See the preferences", "preferences": "Take it away"}
 CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 3, "preferences": 3, "lab": 2}
 
 
@@ -27,7 +28,7 @@ def test_every_page_from_an_example(browser, address, width, scheme):
         visit.open(name)
         visit.expect_charts(CHARTS.get(name, 0))
         visit.expect_nothing_sticks_out()
-        expect(visit.key("status")).to_contain_text("Read the frontier")
+        expect(visit.key("status")).to_contain_text(NEXT.get(name, "Read the frontier"))
         visit.title(name).scroll_into_view_if_needed()
         visit.picture(name)
         visit.expect_peace()
@@ -69,7 +70,7 @@ def test_uploads_wide_long_excel_and_broken(visit, tmp_path):
         name, content = portfolio_file(form)
         visit.upload("investor_file", name, content)
         expect(visit.key("status")).to_contain_text(f"80 from {name}")
-        expect(visit.page.get_by_text(f"80 from {name} investors")).to_be_visible()
+        expect(visit.page.get_by_text(f"80 investors from {name}")).to_be_visible()
         visit.settle()
         visit.page.get_by_role("button", name=f"Remove {name}").click()
         visit.settle()
