@@ -9,12 +9,9 @@ many processes share the work.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from multiprocessing import get_all_start_methods, get_context
 from typing import Any, Final
 
 import numpy as np
@@ -224,36 +221,15 @@ def _run(task: _Task, draws: int, workers: int | None) -> Iterator[tuple[int, Ve
         for number in range(1, draws):
             yield number, task.draw(number)
         return
-    with ProcessPoolExecutor(
-        workers, mp_context=_context(), initializer=_receive, initargs=(task,)
-    ) as pool:
-        waiting: set[Future[tuple[int, Vector]]] = {
-            pool.submit(_one, number) for number in range(1, draws)
-        }
-        while waiting:
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield future.result()
+    # joblib's processes are safe beside threads, and a script that calls this needs no main guard.
+    from joblib import Parallel, delayed
+
+    run = Parallel(n_jobs=workers, return_as="generator_unordered")
+    yield from run(delayed(_one)(task, number) for number in range(1, draws))
 
 
-def _context() -> Any:
-    """Forked processes start at once, but only a process with a single thread may fork safely."""
-    safe = threading.active_count() == 1 and "fork" in get_all_start_methods()
-    return get_context("fork" if safe else "spawn")
-
-
-_task: _Task | None = None  # of a worker process: received once, used for every draw
-
-
-def _receive(task: _Task) -> None:
-    global _task
-    _task = task
-
-
-def _one(number: int) -> tuple[int, Vector]:
-    if _task is None:
-        raise InvalidInput("a worker of the bootstrap was asked for a draw before it had the data.")
-    return number, _task.draw(number)
+def _one(task: _Task, number: int) -> tuple[int, Vector]:
+    return number, task.draw(number)
 
 
 def _describe(problem: Problem, theta: Vector, Y: Matrix, times: Vector) -> Vector:
