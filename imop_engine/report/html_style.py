@@ -38,7 +38,7 @@ table { border-collapse: collapse; width: 100%; font-size: 0.9rem; margin: 1rem 
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid #cbd2d9;
   padding: 0.35rem 0.5rem; vertical-align: bottom; }
 td { border-bottom: 1px solid var(--line); padding: 0.38rem 0.5rem; vertical-align: top; }
-th:first-child, td:first-child { padding-left: 0; }
+th:first-child, td:first-child { padding-left: 0; min-width: 7rem; }
 th.n, td.n { text-align: right; white-space: nowrap; }
 .say { color: var(--soft); font-size: 0.9rem; }
 .tag { display: inline-block; white-space: nowrap; font-size: 0.78rem; padding: 0 0.5rem;
@@ -58,7 +58,8 @@ footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--line
 @page { margin: 18mm 16mm; }
 @media print { html { background: none; } body { padding: 0; max-width: none; font-size: 10.5pt;
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  h2, h3 { break-after: avoid; } figure, tr, li, .cards, pre { break-inside: avoid; }
+  h2, h3, p:has(+ figure) { break-after: avoid; break-inside: avoid; }
+  figure, tr, li, .cards, pre { break-inside: avoid; }
   h2 { margin-top: 2rem; } td, th { padding-top: 0.22rem; padding-bottom: 0.22rem; }
   p, li { orphans: 3; widows: 3; } footer { margin-top: 1.2rem; break-before: avoid; }
   figure svg { max-height: 17cm; }
