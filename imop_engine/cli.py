@@ -66,11 +66,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = command.main(args=list(given), prog_name="imop", standalone_mode=False, obj=given)
     except typer.TyperException as error:
         sys.exit(_complain(error.format_message(), error.exit_code))
-    except (ImopError, FileNotFoundError, PermissionError) as error:
+    except ImopError as error:
         sys.exit(_complain(str(error), EXIT_USAGE))
+    except OSError as error:
+        sys.exit(_complain(_about_file(error), EXIT_USAGE))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(EXIT_INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _about_file(error: OSError) -> str:
+    """Say which file could not be read or written, why, and what to look at."""
+    what = error.filename or "a file"
+    reason = (error.strerror or str(error)).lower()
+    return (
+        f"{what} cannot be read or written ({reason}); check the path, whether you may write there "
+        "and the room on the disk"
+    )
 
 
 def _complain(sentence: str, code: int) -> int:

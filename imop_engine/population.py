@@ -216,7 +216,9 @@ def _days(dates: tuple[Any, Any], count: int) -> pd.DatetimeIndex:
             f"the dates {dates!r} cannot be read; give two days, 2020-01-31 and 2024-12-31 say."
         ) from None
     if not first <= last:
-        raise InvalidInput(f"the first day {first:%Y-%m-%d} is after the last {last:%Y-%m-%d}.")
+        raise InvalidInput(
+            f"the first day {first:%Y-%m-%d} is after the last {last:%Y-%m-%d}; exchange them."
+        )
     return pd.DatetimeIndex(pd.date_range(first, last, periods=count).normalize())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from imop_engine.tables import History
 
 EXAMPLE_ANCHOR: Final = "AAPL=0.08"
+ASSETS_NAMED: Final = 8  # in a sentence about a name that is none of them
 
 ReturnsFile = Annotated[
     Path | None,
@@ -225,6 +227,20 @@ def _from_bundle(name: str) -> Market:
     )
 
 
+def make_folder(out: Path) -> Path:
+    """Make the folder for results before any work is done, so that none is lost."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if not os.access(out, os.W_OK):
+            raise PermissionError(13, "permission denied")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InvalidInput(
+            f"nothing can be written into the folder {out} ({reason}); choose another with --out."
+        ) from None
+    return out
+
+
 def table_source(path: Path) -> Any:
     """What a reader takes: the path, or for JSON (a list of rows) the table itself."""
     if path.suffix.lower() != ".json":
@@ -284,9 +300,18 @@ def say_json(document: Mapping[str, Any]) -> None:
 
 def caps_of(upper: float, caps: dict[str, float], names: Sequence[str]) -> Any:
     """One cap for all, or one for each where some differ."""
+    for option, cap in {
+        "--upper": upper,
+        **{f"--cap {name}": cap for name, cap in caps.items()},
+    }.items():
+        if not cap > 0:
+            raise InvalidInput(f"{option} is {cap:g}; give a share of the portfolio, 0.3 say.")
     if not caps:
         return upper
     strange = [name for name in caps if name not in names]
     if strange:
-        raise InvalidInput(f"--cap names {strange[0]}, which is none of the assets.")
+        raise InvalidInput(
+            f"--cap names {strange[0]}, which is none of the assets; they are "
+            f"{', '.join(names[:ASSETS_NAMED])}{', …' if len(names) > ASSETS_NAMED else ''}."
+        )
     return {name: caps.get(name, upper) for name in names}

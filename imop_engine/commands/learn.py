@@ -169,6 +169,8 @@ def learn(
         title=title,
         notes=notes,
     )
+    if out is not None:
+        common.make_folder(out)
     study = learning.run(data, settings, out, resume)
     command = common.command_line(context)
     if out is not None:

@@ -82,6 +82,8 @@ def run(data: StudyData, settings: StudySettings, out: Path | None, resume: bool
     console = Console(stderr=True)
     if state is not None:
         console.print(f"Going on after {state.rounds:,} portfolios.", highlight=False)
+    elif resume:
+        console.print(f"There is no run in {out} to go on with; starting anew.", highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     steps = steps_of(data, settings, state)  # wrong input ends here, before a bar is drawn
     step = None

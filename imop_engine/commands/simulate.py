@@ -100,6 +100,7 @@ def simulate(
     )
     beliefs = chosen.expected_returns.to_numpy(dtype=float)
     beliefs = beliefs + disagreement * rng.standard_normal(len(names))
+    common.make_folder(out)
     drawn = simulate_population(
         problem,
         beliefs,
@@ -138,7 +139,6 @@ def _write(
     from imop_engine.population import matching_history
     from imop_engine.tables.export import write_table
 
-    out.mkdir(parents=True, exist_ok=True)
     history = chosen.history
     if history is None:
         history = matching_history(

@@ -96,6 +96,17 @@ def test_demo_for_people_shows_table_histogram_and_the_papers_figure():
         (("demo", "leftover"), "leftover"),
         (("app", "--port", "70000"), "--port"),
         (("app", "--address", "not an address"), "Cannot serve on not an address"),
+        (
+            ("simulate", "--out", "/dev/null/x"),
+            "nothing can be written into the folder /dev/null/x",
+        ),
+        (("simulate", "--out", "x", "--upper", "nan"), "--upper is nan; give a share"),
+        (("simulate", "--out", "x", "--cap", "AAPL=0"), "--cap AAPL is 0; give a share"),
+        (("simulate", "--out", "x", "--cap", "X=1"), "none of the assets; they are AAPL, AMD"),
+        (
+            ("frontier", "--market", "paper8", "--out", "/dev/null/f.csv"),
+            "/dev/null/f.csv cannot be read or written (not a directory); check the path",
+        ),
     ],
 )
 def test_a_mistake_gets_one_sentence_and_code_2(arguments, words):
@@ -104,6 +115,17 @@ def test_a_mistake_gets_one_sentence_and_code_2(arguments, words):
     assert done.stdout == ""
     assert words in done.stderr
     assert re.fullmatch(r"imop: [^\n]+\.\n", done.stderr), done.stderr
+
+
+def test_a_reader_who_leaves_early_gets_no_complaint():
+    shown = subprocess.Popen(
+        [IMOP, "frontier", "--market", "us20", "--points", "4000", "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert shown.stdout.readline() == "{\n"
+    shown.stdout.close()
+    assert shown.stderr.read() == ""
+    shown.wait(timeout=180)
 
 
 def test_a_busy_port_is_said_before_anything_starts():
