@@ -65,7 +65,7 @@ def seen_part(theta: ParameterSet, hessian: Matrix) -> Seen:
     for u in np.flatnonzero(~informed):
         pull = theta.equalities[:, u]
         first = -solve @ pull
-        if np.any(np.abs(G @ first + pull) > UNTOUCHED * np.abs(pull).max()):
+        if np.any(np.abs(G @ first + pull) > UNTOUCHED * np.abs(pull).max(initial=0.0)):
             continue  # an anchor on this asset alone: it does not move
         response[assets, u] = scale * (first - core @ (H @ first + scale * hessian[assets, u]))
     return Seen(assets, inverse, unseen, response)

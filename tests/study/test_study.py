@@ -10,6 +10,7 @@ import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.population import simulate_population
+from imop_engine.simulate import simulate_investors
 from imop_engine.study import load_state, more_steps, save_state
 from imop_engine.study.refining import fit_together, total_loss
 from imop_engine.study.steps import DONE, SEARCHED
@@ -360,3 +361,19 @@ def test_a_history_far_from_beliefs_does_not_lead_astray():
             imop.StudySettings(anchors={paper.names[i]: truth[i] for i in (0, 6)}, refine=False),
         )
         assert np.abs(study.theta - truth).max() < 0.001
+
+
+def test_without_anchors_assets_that_nobody_holds_are_no_obstacle():
+    """Nothing taken as known, and assets without any information: bounded, the rest relative."""
+    twenty = market("us20")
+    problem = imop.portfolio_problem(twenty.covariance, names=twenty.names)
+    people = simulate_investors(
+        problem, twenty.expected_returns, 300, rng=np.random.default_rng(1)
+    ).portfolios
+    study = imop.run_study(
+        twenty.expected_returns,
+        twenty.covariance,
+        pd.DataFrame(people, columns=twenty.names),
+        imop.StudySettings(start="zero", anchors=()),
+    )
+    assert set(study.frame_returns["status"]) == {"relative", "bounded above"}
