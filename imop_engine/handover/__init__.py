@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 # PyPortfolioOpt's own choice of a solver stops early: over 300 investors on 20 stocks its
-# portfolios were up to 0.004 off the optimum; with these, 1e-6.
+# portfolios were up to 0.004 off the optimum; with these, 1e-6. skfolio takes the same ones as
+# `MeanRisk(solver_params=...)`: on daily moments, with its own, weights were up to 1.4e-4 off.
 SOLVER: Final = "CLARABEL"
 TOLERANCES: Final = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
