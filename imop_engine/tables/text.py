@@ -141,16 +141,17 @@ def find_separator(text: str) -> tuple[str, str]:
     sample = text[:SNIFFED_CHARACTERS]
     if len(text) > len(sample):
         sample = sample[: sample.rfind("\n") + 1] or sample
-    best, best_count = ",", 1
-    for separator in SEPARATORS:
-        count = _even_count(sample, separator)
-        if count > 1 and (separator != "," or best_count == 1):
-            return separator, f"it splits the first rows into {count} cells each"
-    return best, "no other separator is found"
+    fits = {separator: _even_count(sample, separator) for separator in SEPARATORS}
+    # One that fits every row is right even where another fits most: names may hold a bar.
+    for least in (1.0, AGREEMENT):
+        for separator, (count, share) in fits.items():
+            if count > 1 and share >= least:
+                return separator, f"it splits the first rows into {count} cells each"
+    return ",", "no other separator is found"
 
 
-def _even_count(sample: str, separator: str) -> int:
-    """Return how many cells most rows have, or 1 where this separator does not fit."""
+def _even_count(sample: str, separator: str) -> tuple[int, float]:
+    """Return how many cells most rows have, and the share of rows that have as many."""
     counts: list[int] = []
     try:
         for row in csv.reader(io.StringIO(sample, newline=""), delimiter=separator):
@@ -159,11 +160,11 @@ def _even_count(sample: str, separator: str) -> int:
             if len(counts) == SNIFFED_ROWS:
                 break
     except csv.Error:
-        return 1
+        return 1, 0.0
     if not counts:
-        return 1
+        return 1, 0.0
     usual, times = Counter(counts).most_common(1)[0]
-    return usual if times >= AGREEMENT * len(counts) else 1
+    return usual, times / len(counts)
 
 
 def _records(file: str, lines: Iterable[str], separator: str) -> Iterator[Cells]:

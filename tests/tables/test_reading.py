@@ -443,3 +443,10 @@ def test_a_formula_with_an_empty_text_as_its_result_is_an_empty_cell():
     people = read_portfolios(book, ["A", "B", "C"], name="p.xlsx")
     assert people.weights.to_dict("list") == {"A": [0.5, 1], "B": [0.5, 0], "C": [0, 0]}
     assert people.report.clean
+
+
+def test_a_bar_in_every_name_is_no_separator():
+    text = "investor,A,B\n" + "".join(f"=cmd|{i},0.4,0.6\n" for i in range(20))
+    people = read_portfolios(text.encode(), ["A", "B"], name="bars.csv")
+    assert people.weights.index[0] == "=cmd|0"
+    assert people.weights.to_numpy().tolist() == [[0.4, 0.6]] * 20
