@@ -270,7 +270,7 @@ def table(results: dict[str, Any]) -> str:
     """The results as the page shows them."""
     head = (
         "| weights, error in holdings | studies | identified | covered | worst asset "
-        "| without bias allowance | worst bias | bounded | inside bound | weights covered |\n"
+        "| without correction | worst bias | bounded | inside bound | weights covered |\n"
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
     )
     lines = []

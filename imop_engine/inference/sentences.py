@@ -24,6 +24,17 @@ def percent(value: float) -> str:
     return f"{100.0 * value:.{min(digits, 8)}f} %"
 
 
+def between(low: float, high: float) -> str:
+    """Both ends of an interval, with digits enough to tell them apart.
+
+    >>> between(0.0731, 0.0944), between(0.179098, 0.179104)
+    ('between 7.31 % and 9.44 %', 'between 17.9098 % and 17.9104 %')
+    """
+    width = 100.0 * (high - low)
+    digits = max(2, min(8, int(np.ceil(-np.log10(width))))) if width > 0.0 else 2
+    return f"between {100.0 * low:.{digits}f} % and {100.0 * high:.{digits}f} %"
+
+
 def asset_sentence(
     name: str,
     status: str,
@@ -38,23 +49,23 @@ def asset_sentence(
     gauge: Gauge,
 ) -> str:
     """What is known of one asset."""
-    few = f" ({holders} do hold it, too few to go by)" if holders else ""
+    does = "does" if holders == 1 else "do"
+    few = f" ({holders} {does} hold it, too few to go by)" if holders else ""
     sure = f"{100.0 * level:g} %"
     if status == "anchored":
         unfit = f"; {holders} of {total} investors hold it, and the estimate explains none of that"
         return f"{name} returns {percent(estimate)}, because an anchor says so{unfit * dead}."
     if status == "identified":
         return (
-            f"{name} returns {percent(estimate)}, between {percent(low)} and {percent(high)} with "
+            f"{name} returns {percent(estimate)}, {between(low, high)} with "
             f"{sure} confidence; {investors} of {total} investors inform about it."
         )
     if status == "relative":
         open_ = gauge.undetermined or "scale"
         return (
             f"{name} is known only against the other assets, because the {open_} of the returns is "
-            f"open: at that of this estimate it returns {percent(estimate)}, between "
-            f"{percent(low)} and {percent(high)} with {sure} confidence; {investors} of {total} "
-            "investors inform about it."
+            f"open: at that of this estimate it returns {percent(estimate)}, {between(low, high)} "
+            f"with {sure} confidence; {investors} of {total} investors inform about it."
         )
     if status == "bounded above":
         return (

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 from imop_engine.arguments import Vector
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
-from imop_engine.inference.identify import Identification
+from imop_engine.inference.identify import UNSURE_OF_BIAS, Identification
 from imop_engine.problem import Problem
 
 
@@ -26,11 +26,10 @@ def frontier_band(
     weights, X = base.sample(count)
     risk = risk_of(problem, X)
     best = X @ base.theta
-    margin = float(ndtri(0.5 + told.level / 2)) * np.sqrt(
-        np.maximum(np.einsum("ti,ij,tj->t", X, told.covariance, X), 0.0)
-    )
-    margin = margin + np.abs(X @ told.noise_bias)
-    step = X @ told.step
+    bias = X @ told.noise_bias
+    spread = np.maximum(np.einsum("ti,ij,tj->t", X, told.covariance, X), 0.0)
+    margin = float(ndtri(0.5 + told.level / 2)) * np.sqrt(spread + (UNSURE_OF_BIAS * bias) ** 2)
+    step = X @ told.step - bias
     bare = np.array([s not in ("identified", "anchored", "relative") for s in told.status])
     low, high = best.copy(), best.copy()
     if bare.any():
