@@ -124,8 +124,8 @@ class Identification:
         if self.step_in_errors > SETTLED:
             told.append(
                 f"The estimate is not settled: the data ask for up to {self.step_in_errors:.1f} "
-                "standard errors more, and the intervals cover that. Fitting all portfolios together "
-                "(refine) settles it."
+                "standard errors more, and the intervals cover that. Fitting all portfolios "
+                "together (refine) settles it."
             )
         return tuple(told)
 
