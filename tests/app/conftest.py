@@ -1,5 +1,7 @@
 """Every test of the app has a data folder of its own, and leaves no thread behind."""
 
+import sys
+
 import pytest
 
 from imop_app.jobs import JOBS
@@ -11,6 +13,9 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("IMOP_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("IMOP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(learning, "HEAD_START", 0.0)  # nobody looks at these pages
+    # Streamlit makes the script it tests the main module and leaves it there; processes that a
+    # later test starts would run it again.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     yield tmp_path / "home"
     for name in list(JOBS._jobs):
         JOBS.drop(name)
