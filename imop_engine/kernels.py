@@ -536,8 +536,11 @@ def mend(
 
 
 @compiled
-def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss, value):
-    """How much the value grows, at least, when row j must move by `miss`: one dual step."""
+def first_step(G, q, even, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss, value):
+    """How much the value grows, at least, when row j must move by `miss`: one dual step.
+
+    Where columns are even no multiplier is large, and what the ridge adds is taken off again.
+    """
     pivot, _ = border(G, q, W, nw, inv, j, g, column)
     if pivot <= DEPENDENT * scale_of(G, j):
         pivot = 0.0
@@ -553,10 +556,28 @@ def first_step(G, q, lo, hi, W, nw, side, inv, mu, g, column, j, sign, miss, val
     if step == np.inf:
         return np.inf
     growth = step * miss - 0.5 * step * step * pivot
-    ridge = 0.0
+    before = ridge_cost(G, q, mu)
+    after = 0.0
     for a in range(q):  # free columns come first in a working set
-        ridge -= 0.5 * G[W[a], W[a]] * (mu[W[a]] - sign * step * column[a]) ** 2
-    return growth if ridge <= RIDGE_SHARE * (value + growth) + RIDGE_COST else 0.0
+        after -= 0.5 * G[W[a], W[a]] * (mu[W[a]] - sign * step * column[a]) ** 2
+    if even:
+        return max(0.0, growth - max(0.0, after - before))
+    return growth if after <= RIDGE_SHARE * (value + growth) + RIDGE_COST else 0.0
+
+
+@compiled
+def are_even(G, q):
+    """Whether each free column has entries of one size only, as the budget's has."""
+    m = G.shape[0]
+    for c in range(m - q, m):
+        size = 0.0
+        for i in range(m - q):
+            entry = abs(G[c, i])
+            if entry != 0.0:
+                if size != 0.0 and entry != size:
+                    return False
+                size = entry
+    return True
 
 
 @compiled
@@ -684,6 +705,7 @@ def tree(
     room = workspace(m)
     g, column, _, _ = room
     centre = np.empty(m)
+    even = are_even(G, q)
     shift = np.zeros(q)
     vc = v0.copy()
     case = case0.copy()
@@ -765,10 +787,10 @@ def tree(
                     other = FREE if known == FREE_OR_UPPER else LOWER_OR_FREE
                     miss_x = base_hi[x] - v[x]
                 grow_x = first_step(
-                    G, q, lo, hi, W, nw, side, inv, mu, g, column, x, sign, miss_x, value
+                    G, q, even, lo, hi, W, nw, side, inv, mu, g, column, x, sign, miss_x, value
                 )
                 grow_s = first_step(
-                    G, q, lo, hi, W, nw, side, inv, mu, g, column, s, sign, abs(v[s]), value
+                    G, q, even, lo, hi, W, nw, side, inv, mu, g, column, s, sign, abs(v[s]), value
                 )
                 later = proven + max(grow_x, grow_s)
                 sooner = proven + min(grow_x, grow_s)
