@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import imop_engine as imop
+from imop_engine.problem import ParameterSet
 from imop_experiments import appendix, paper
 from imop_experiments.experiment import Experiment, Finding, Outcome, Part, Report, Result, Table
 from imop_experiments.paper import Array
@@ -106,9 +107,8 @@ def run(part: Part) -> Result:
     return {"failed": {name: int(value) for name, value in failed.items()}, "worst": worst}
 
 
-def _uniform(theta_set: object, rng: np.random.Generator) -> Array:
-    low, high = theta_set.lower, theta_set.upper  # type: ignore[attr-defined]
-    drawn: Array = rng.uniform(low, high)
+def _uniform(theta_set: ParameterSet, rng: np.random.Generator) -> Array:
+    drawn: Array = rng.uniform(theta_set.lower, theta_set.upper)
     return drawn
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -309,12 +309,12 @@ def settle_duplicates(book: Book, rule: str, notes: Notes) -> Book:
         keys["date"] = book.dates
     if rule == "keep" or not keys.duplicated().any():
         return book
-    extra = keys.duplicated(keep=rule).to_numpy()  # type: ignore[arg-type]
+    kept: Literal["first", "last"] = "first" if rule == "first" else "last"
+    extra = keys.duplicated(keep=kept).to_numpy()
     frame = pd.DataFrame(book.values)
     for name in keys:
         frame[name] = keys[name]
-    same = frame.duplicated(keep=rule).to_numpy()  # type: ignore[arg-type]
-    other = "first" if rule == "first" else "last"
+    same = frame.duplicated(keep=kept).to_numpy()
     names = [str(one) for one in book.ids]
     book.note(
         extra & same,
@@ -326,7 +326,7 @@ def settle_duplicates(book: Book, rule: str, notes: Notes) -> Book:
     )
     book.note(
         extra & ~same,
-        f"the investor is there twice; the {other} portfolio is taken",
+        f"the investor is there twice; the {kept} portfolio is taken",
         REFUSED,
         "add a date to each portfolio, or remove the wrong one",
         notes,

@@ -6,7 +6,9 @@ added up first; and a document type, by which XML can be made to explode, has no
 
 from __future__ import annotations
 
+import html
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from itertools import chain
@@ -20,6 +22,8 @@ from imop_engine.tables.rows import Cells, Limits, build_table, one_line
 # Unpacked XML is about ten times the numbers in it.
 UNPACKED_TIMES_LIMIT: Final = 4
 WORKBOOK_PART: Final = "xl/workbook.xml"
+LONGEST_LIST: Final = 1_000_000  # the list of the sheets of any honest workbook is far shorter
+SHEET_NAME: Final = re.compile(r"<(?:\w+:)?sheet\b[^>]*?\bname=\"([^\"]*)\"")
 DOCUMENT_TYPE: Final = b"<!DOCTYPE"
 PROLOGUE_BYTES: Final = 2048
 # The last row of any spreadsheet. A cell that claims a later one would have us count to it.
@@ -39,6 +43,19 @@ def read_workbook(file: str, content: bytes, sheet: str | int | None, limits: Li
     if with_formulas:
         _check_formulas(file, content, chosen.title, limits)
     return _noting_other_sheets(table, book.sheetnames, chosen.title, sheet)
+
+
+def sheet_names(content: bytes) -> list[str]:
+    """The names of the sheets in their order; none where the file is no Excel workbook.
+
+    Only the list is unpacked, and no more of it than a list is long: the file comes from outside.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as package, package.open(WORKBOOK_PART) as part:
+            text = part.read(LONGEST_LIST).decode("utf-8", "replace")
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError, RuntimeError, NotImplementedError):
+        return []  # reading the file says what is wrong with it
+    return [html.unescape(name) for name in SHEET_NAME.findall(text)]
 
 
 def _check_package(file: str, content: bytes, limits: Limits) -> bool:
@@ -76,7 +93,7 @@ def _check_package(file: str, content: bytes, limits: Limits) -> bool:
                 formulas = _has_formulas(package, part)
     except UnreadableFile:
         raise
-    except Exception as error:
+    except Exception as error:  # unpacking a hostile part may end in zlib, lzma, struct or memory
         raise damaged from error
     return formulas
 
@@ -146,7 +163,7 @@ def _guarded(file: str, sheet: Any, values: bool = True) -> Iterator[tuple[Any, 
             yield row
     except UnreadableFile:
         raise
-    except Exception as error:
+    except Exception as error:  # as above: openpyxl raises whatever a broken part leads to
         raise UnreadableFile(
             f"{file}, sheet {sheet.title}: the cells are damaged; open it and save it again."
         ) from error
