@@ -30,7 +30,7 @@ from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.frontier import solve
 from imop_engine.problem import Problem, project_rows
 from imop_engine.update import NODE_LIMIT, is_certified, is_rate
-from imop_engine.weights import check_weight, simplex_rows, weight_grid
+from imop_engine.weights import check_weight, require_risk, simplex_rows, weight_grid
 
 STOP = 1e-10  # the batch method stops when an iteration gains less than this share of its loss
 
@@ -75,10 +75,8 @@ def batch_update(
         )
     start = problem.theta.nearest(problem.check_theta(theta))
     W = [check_weight(problem, w) for w in weights]
-    if problem.kind == "portfolio" and any(w[0] == 1.0 for w in W):
-        raise InvalidInput(
-            "at weight 1 risk does not count and many portfolios are optimal; use at most 0.999."
-        )
+    for w in W:
+        require_risk(problem, w)
     # Decisions of one weight share one x, so only their mean and their number count.
     groups, member = np.unique(np.array(W), axis=0, return_inverse=True)
     member = member.reshape(-1)

@@ -100,7 +100,7 @@ class Conditions:
         on_free[s, :m], on_free[s, m:] = -problem.rows.T, -problem.equal_rows.T
         on_free[u, :m] = np.eye(m)
         # a cap that the budget already enforces is no condition of its own
-        caps = problem.upper if problem.kind == "quadratic" else problem.portfolio.caps
+        caps = problem.effective_caps
         lower[x], upper[x] = problem.lower, caps
         lower[theta], upper[theta] = problem.theta.lower, problem.theta.upper
         lower[slack], lower[u] = 0.0, 0.0
@@ -171,6 +171,6 @@ def forward_bounds(problem: Problem, theta: Vector) -> tuple[Vector, Vector]:
     """Bounds of the rows x, A x, E x."""
     b = problem.right_hand_side(theta)
     lower = np.concatenate([problem.lower, b, problem.equal_rhs])
-    caps = problem.upper if problem.kind == "quadratic" else problem.portfolio.caps
+    caps = problem.effective_caps
     upper = np.concatenate([caps, np.full(b.size, np.inf), problem.equal_rhs])
     return lower, upper

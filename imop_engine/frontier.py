@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.capabilities import Capability
 from imop_engine.curve import Curve, decisions
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.problem import Problem
@@ -126,10 +127,11 @@ class CurvedFrontier(Frontier):
 
 
 def _curve(problem: Problem, theta: Vector) -> CurvedFrontier:
-    if problem.p != 2:
-        raise InvalidInput(
-            f"{problem.p} objectives have no frontier curve; use solve() at the weights you need."
-        )
+    problem.require(
+        Capability.FRONTIER_CURVE,
+        sentence=f"{problem.p} objectives have no frontier curve; use solve() at the weights you "
+        "need.",
+    )
     curve = Curve.of(problem, theta)
     states = np.empty((len(curve.weights), 0), np.int8)
     return CurvedFrontier(
@@ -140,8 +142,7 @@ def _curve(problem: Problem, theta: Vector) -> CurvedFrontier:
 def risk_of(problem: Problem, portfolios: ArrayLike) -> Vector:
     """Standard deviation of each portfolio."""
     X = np.atleast_2d(np.asarray(portfolios, dtype=float))
-    covariance = problem.portfolio.covariance
-    result: Vector = np.sqrt(np.maximum(0.0, np.einsum("ti,ij,tj->t", X, covariance, X)))
+    result: Vector = np.sqrt(np.maximum(0.0, np.einsum("ti,ij,tj->t", X, problem.covariance, X)))
     return result
 
 
@@ -157,7 +158,7 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
            [0.    , 1.    ]])
     """
     r = problem.check_theta(theta)
-    if problem.kind != "portfolio":
+    if not problem.can(Capability.BUDGET_AND_CAPS):
         return _curve(problem, r)
     arrays = problem.portfolio
     n = problem.n
@@ -193,7 +194,7 @@ def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:
     array([0.6923, 0.3077])
     """
     w = check_weight(problem, weight)
-    if problem.kind == "portfolio":
+    if problem.can(Capability.PIECEWISE_LINEAR_FRONTIER):
         return efficient_frontier(problem, theta).at(w[0])
     chosen: Vector = decisions(problem, problem.check_theta(theta), w[None])[0]
     return chosen

@@ -18,6 +18,7 @@ from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.backends import BACKENDS, Backend, make_backend
 from imop_engine.batch import batch_update
+from imop_engine.capabilities import Capability
 from imop_engine.conditions import GeneralArrays, forward_bounds
 from imop_engine.curve import decisions as decide
 from imop_engine.errors import ImopError, InvalidInput
@@ -95,7 +96,7 @@ class OnlineLearner:
                 "algorithm 'full' compares the weights of a grid one by one, so it needs one: "
                 "give weights=41, or use algorithm='accelerated' with weights='exact'."
             )
-        if algorithm == "newton" and (not self.exact or problem.kind != "portfolio"):
+        if algorithm == "newton" and not (self.exact and problem.can(Capability.BUDGET_AND_CAPS)):
             raise InvalidInput(
                 "algorithm 'newton' works on the exact frontier of a portfolio problem: give it "
                 "weights='exact', or use algorithm='accelerated'."
@@ -106,7 +107,7 @@ class OnlineLearner:
                 "lies between 0.5 and 1; the other algorithms follow changes by a constant rate, "
                 "rate=lambda t: 5.0."
             )
-        if self.exact and problem.p != 2:
+        if self.exact and not problem.can(Capability.FRONTIER_CURVE):
             raise InvalidInput(
                 f"weights='exact' needs a frontier curve, which {problem.p} objectives do not "
                 "have; give a grid, weights=66 for example."
@@ -218,10 +219,10 @@ class OnlineLearner:
             done = self._run_newton(theta, Y, rates, told, information)
         elif self.backend != "native":
             done = run_backend(self._solver, self.algorithm, self._middle, theta, Y, rates, told)
-        elif self.exact and self.problem.kind != "portfolio":
-            done = run_curve(self.problem, self.node_limit, theta, Y, rates, told)
-        elif self.problem.kind == "portfolio":
+        elif self.problem.can(Capability.BUDGET_AND_CAPS):
             done = self._run_portfolio(theta, Y, rates, told)
+        elif self.exact:
+            done = run_curve(self.problem, self.node_limit, theta, Y, rates, told)
         else:
             done = self._run_general(theta, Y, rates, told)
         if done < len(Y):
@@ -332,7 +333,7 @@ class OnlineLearner:
 
     def assign(self, decisions: Any) -> Assignment:
         """The weight of each decision under what has been learned so far."""
-        if self.problem.kind != "portfolio" and not self.exact:
+        if not (self.exact or self.problem.can(Capability.PIECEWISE_LINEAR_FRONTIER)):
             return self._assign_general(decisions)
         frontier = efficient_frontier(self.problem, self.theta_)
         if self.exact:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.capabilities import Capability
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
@@ -122,11 +123,11 @@ def polish(problem: Problem, decisions: Any, theta: ArrayLike) -> Polished:
     >>> polish(problem, seen, [0.05, 0.11, 0.15]).theta.round(6).tolist()
     [0.05, 0.1, 0.15]
     """
-    if problem.kind != "portfolio":
-        raise InvalidInput(
-            "only portfolio problems can be polished; for others use fit_batch, which alternates "
-            "assignment and update."
-        )
+    problem.require(
+        Capability.BUDGET_AND_CAPS,
+        sentence="only portfolio problems can be polished; for others use fit_batch, which "
+        "alternates assignment and update.",
+    )
     Y = problem.check_decisions(decisions)
     if len(Y) == 0:
         raise InvalidInput("there are no decisions to polish the beliefs with.")
@@ -176,7 +177,7 @@ def _told(problem: Problem, theta: Vector, Y: Matrix) -> _Told:
     low, high = lam_of(np.array([EDGE, 1.0 - EDGE]))
     metric, gradient = np.empty((theta.size, theta.size)), np.empty(theta.size)
     loss, left, freedom = kernels.inform_many(
-        problem.portfolio.covariance, frontier.lams, frontier.portfolios, frontier.directions,
+        problem.covariance, frontier.lams, frontier.portfolios, frontier.directions,
         frontier.states, len(frontier.lams), Y, low, high, metric, gradient,
     )  # fmt: skip
     return _Told(float(loss), float(left), int(freedom), metric, gradient)

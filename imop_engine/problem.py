@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,11 +29,14 @@ from imop_engine.arguments import (
     psd,
     vector,
 )
+from imop_engine.capabilities import PORTFOLIO, Capability, of_objectives
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.gauge import require_fixed
 
 POINT = 1e-9  # bounds give way by this much where box and anchors meet in a single point
 FILL = 1e-9  # caps may miss a full budget by this much and still count as filling it exactly
+
+_NOT_A_PORTFOLIO = "this is a quadratic problem; only portfolio problems have that."
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +113,7 @@ class Problem:
     """A multiobjective quadratic program with unknown parameters. Make it with
     `portfolio_problem` or `quadratic_problem`."""
 
-    kind: Literal["portfolio", "quadratic"]
+    capabilities: frozenset[Capability]  # what algorithms may ask of it
     quadratic: NDArray[np.float64]  # Q_l, shape (p, n, n)
     linear0: Matrix  # c_l(theta) = linear0[l] + linear[l] @ theta, shape (p, n)
     linear: NDArray[np.float64]  # shape (p, n, k)
@@ -140,16 +143,37 @@ class Problem:
         """Number of unknown parameters."""
         return self.theta.lower.size
 
+    def can(self, capability: Capability) -> bool:
+        """Whether the problem has this capability."""
+        return capability in self.capabilities
+
+    def require(self, *needed: Capability, sentence: str) -> None:
+        """Refuse the problem with `sentence` where it lacks one of the capabilities."""
+        if not self.capabilities.issuperset(needed):
+            raise InvalidInput(sentence)
+
     @property
+    def has_anchors(self) -> bool:
+        """Whether something is known of theta besides its box."""
+        return len(self.theta.values) > 0
+
+    @cached_property
     def covariance(self) -> Matrix:
-        """The covariance of a portfolio problem."""
-        return self.portfolio.covariance
+        """The covariance of the assets' returns, where theta are expected returns."""
+        self.require(Capability.EXPECTED_RETURNS, sentence=_NOT_A_PORTFOLIO)
+        return np.ascontiguousarray(self.quadratic[1] / 2.0)
+
+    @cached_property
+    def effective_caps(self) -> Vector:
+        """Upper bounds on x; infinite where a budget already keeps x below its cap."""
+        if not self.can(Capability.BUDGET_AND_CAPS):
+            return self.upper
+        return np.where(self.upper >= 1.0, np.inf, self.upper)
 
     @cached_property
     def portfolio(self) -> PortfolioArrays:
         """What the compiled portfolio code needs, computed once."""
-        if self.kind != "portfolio":
-            raise InvalidInput("this is a quadratic problem; only portfolio problems have that.")
+        self.require(Capability.BUDGET_AND_CAPS, sentence=_NOT_A_PORTFOLIO)
         return PortfolioArrays.of(self)
 
     def costs(self, theta: ArrayLike) -> Matrix:
@@ -214,8 +238,7 @@ class PortfolioArrays:
     def of(cls, problem: Problem) -> PortfolioArrays:
         """Compute them for a problem."""
         n = problem.n
-        covariance = np.ascontiguousarray(problem.quadratic[1] / 2.0)
-        caps = np.where(problem.upper >= 1.0, np.inf, problem.upper)
+        covariance, caps = problem.covariance, problem.effective_caps
         plane = np.eye(n) - 1.0 / n
         least, state = _least_variance(covariance, caps)
         left = np.ascontiguousarray(plane @ covariance)
@@ -326,7 +349,7 @@ def portfolio_problem(
     theta = parameter_set(bounds, n, equalities, values, labels)
     zeros = np.zeros((n, n))
     return Problem(
-        kind="portfolio",
+        capabilities=PORTFOLIO,
         quadratic=np.stack([zeros, 2.0 * Q]),
         linear0=np.zeros((2, n)),
         linear=np.stack([-np.eye(n), zeros]),
@@ -461,7 +484,7 @@ def affine_problem(
     parameters = labels_of(theta_names, k)
     cuts, values = anchor_rows(list(equalities), parameters)
     return Problem(
-        kind="quadratic",
+        capabilities=of_objectives(p),
         quadratic=np.stack(matrices),
         linear0=start,
         linear=slope,

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 
 from imop_engine import kernels
 from imop_engine.arguments import Vector
+from imop_engine.capabilities import Capability
 from imop_engine.conditions import Conditions, Forward, equality_plane, forward_bounds
 from imop_engine.curve import decisions
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
-from imop_engine.weights import check_weight, lam_of
+from imop_engine.weights import check_weight, lam_of, require_risk
 
 CERTIFIED_RELATIVE = 1e-6  # an update is certified when objective - bound is below this share
 CERTIFIED_ABSOLUTE = 1e-9  # of the objective, plus this
@@ -73,7 +74,8 @@ def implicit_update(
         from imop_engine.backends import make_backend  # only who asks for a solver loads it
 
         return make_backend(backend, problem, w[None]).update(current, y, 0, float(rate))
-    if problem.kind == "portfolio":
+    require_risk(problem, w)
+    if problem.can(Capability.BUDGET_AND_CAPS):
         return _portfolio_update(problem, current, y, float(w[0]), float(rate), node_limit)
     return _general_update(problem, current, y, w, float(rate), node_limit)
 
@@ -81,10 +83,6 @@ def implicit_update(
 def _portfolio_update(
     problem: Problem, theta: Vector, y: Vector, w: float, rate: float, node_limit: int
 ) -> Update:
-    if w == 1.0:
-        raise InvalidInput(
-            "at weight 1 risk does not count and many portfolios are optimal; use at most 0.999."
-        )
     frontier = efficient_frontier(problem, theta)
     if w == 0.0:  # the portfolio of least variance is the same for all beliefs: nothing to learn
         loss = rate * float(np.sum((y - frontier.at(0.0)) ** 2))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from imop_engine.arguments import RIDGE, Matrix, Vector
+from imop_engine.capabilities import Capability
 from imop_engine.errors import InvalidInput
 from imop_engine.problem import Problem
 
@@ -45,6 +46,14 @@ def check_weight(problem: Problem, weight: ArrayLike) -> Vector:
         )
     result: Vector = np.clip(w, 0.0, 1.0)
     return result
+
+
+def require_risk(problem: Problem, weight: Vector) -> None:
+    """Refuse a weight (on the simplex) of return alone: without risk many portfolios are best."""
+    if problem.can(Capability.EXPECTED_RETURNS) and weight[0] == 1.0:
+        raise InvalidInput(
+            "at weight 1 risk does not count and many portfolios are optimal; use at most 0.999."
+        )
 
 
 def weight_grid(problem: Problem, weights: Any) -> Vector:

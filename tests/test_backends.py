@@ -7,6 +7,7 @@ import pytest
 
 import imop_engine as imop
 from imop_engine.backends import Backend, make_backend
+from imop_engine.capabilities import Capability
 from imop_engine.errors import Infeasible, InvalidInput, SolverUnavailable
 from imop_engine.problem import Problem
 from imop_engine.weights import weight_grid
@@ -46,7 +47,7 @@ def draw(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng([seed, 1])
     theta_set = problem.theta
     theta = theta_set.nearest(rng.uniform(theta_set.lower, theta_set.upper))
-    if problem.kind == "portfolio":
+    if problem.can(Capability.BUDGET_AND_CAPS):
         return theta, rng.dirichlet(np.full(problem.n, 0.7))
     return theta, rng.uniform(0.0, 3.0, problem.n)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from imop_engine.arguments import Matrix
+from imop_engine.capabilities import Capability
 from imop_engine.curve import decisions
 from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
@@ -26,7 +27,7 @@ class Native:
 
     def decisions(self, theta: ArrayLike) -> Matrix:
         """S(w_k, theta) for every weight of the grid."""
-        if self.problem.kind == "portfolio":
+        if self.problem.can(Capability.PIECEWISE_LINEAR_FRONTIER):
             return efficient_frontier(self.problem, theta).at(self.weights[:, 0])
         return decisions(self.problem, self.problem.check_theta(theta), self.weights)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine.arguments import Anchors, Matrix, Vector, anchor_rows
+from imop_engine.capabilities import Capability
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import risk_of
 from imop_engine.gauge import require_fixed
@@ -38,8 +39,10 @@ def with_anchors(
     >>> with_anchors(free, {"bonds": 0.02, "stocks": 0.06}).theta.values
     array([0.02, 0.06])
     """
-    if problem.kind != "portfolio":
-        raise InvalidInput("anchors belong to portfolio problems; this one is a quadratic problem.")
+    problem.require(
+        Capability.EXPECTED_RETURNS,
+        sentence="anchors belong to portfolio problems; this one is a quadratic problem.",
+    )
     rows, values = anchor_rows(anchors, problem.names)
     if not undetermined:
         require_fixed(rows, values, 0 if anchors is None else len(anchors))

@@ -72,7 +72,7 @@ def return_bounds(
 def price(info: Information, place: Place, i: int, lam: Vector) -> tuple[Vector, Vector, float]:
     """rho_i at each lam, its weights c on the free assets' returns, and k."""
     frontier, free, k = info.frontier, place.free, place.segment
-    Q = frontier.problem.portfolio.covariance
+    Q = frontier.problem.covariance
     r = frontier.theta[free]
     start = frontier.portfolios[k]
     M = tangent_matrix(Q, free)
@@ -97,7 +97,7 @@ def _price_error(
 ) -> Vector:
     """Standard error of rho_i at each investor's lam, from the returns and from lam itself."""
     free, s = place.free, place.direction
-    M = tangent_matrix(info.frontier.problem.portfolio.covariance, free)
+    M = tangent_matrix(info.frontier.problem.covariance, free)
     length = float(s @ s)
     q = M @ s / length  # lam moves by -lam q'dr when r moves
     C = covariance[np.ix_(free, free)]

@@ -156,7 +156,7 @@ def implied_returns(problem: Problem, portfolio: ArrayLike, risk_aversion: float
         )
     if not (np.isfinite(risk_aversion) and risk_aversion > 0):
         raise InvalidInput(f"the risk aversion is {risk_aversion:g}; give a positive number.")
-    result: Vector = risk_aversion * (problem.portfolio.covariance @ held)
+    result: Vector = risk_aversion * (problem.covariance @ held)
     return result
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.capabilities import INFERENCE
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier, efficient_frontier
 from imop_engine.gauge import Gauge, gauge_of
@@ -158,8 +159,10 @@ def identification(
     Where the anchors leave shift or scale open, intervals of `relative` assets hold at the shift
     and scale of the estimate, and `gauge` says what is open.
     """
-    if problem.kind != "portfolio":
-        raise InvalidInput("identification reads portfolio problems; this one is quadratic.")
+    problem.require(
+        *INFERENCE,
+        sentence="identification reads portfolio problems; this one is quadratic.",
+    )
     if not 0.0 < level < 1.0:
         raise InvalidInput(f"the level is {level:g}; give a number between 0 and 1, 0.95 say.")
     r = problem.check_theta(theta)

@@ -207,6 +207,6 @@ def _moves(
     free = np.flatnonzero(state & ~ignored)
     if free.size == 0 or not np.any(frontier.directions[k]):
         return free, np.zeros((free.size, free.size)), np.zeros(free.size)
-    M = tangent_matrix(frontier.problem.portfolio.covariance, free)
+    M = tangent_matrix(frontier.problem.covariance, free)
     ignoring = bool(np.any(state & ignored))
     return free, M, M @ frontier.theta[free] if ignoring else frontier.directions[k][free]

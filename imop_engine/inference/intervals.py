@@ -76,7 +76,7 @@ def _leanings(frontier: Frontier) -> Matrix:
         free = np.flatnonzero(frontier.states[k] == kernels.FREE)
         length = float(np.linalg.norm(direction))
         if length > 0:
-            M = tangent_matrix(frontier.problem.portfolio.covariance, free)
+            M = tangent_matrix(frontier.problem.covariance, free)
             lean[k, free] = M @ direction[free] / length
         elif k > 0:
             lean[k] = lean[k - 1]

@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.capabilities import INFERENCE
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier, risk_of
 from imop_engine.inference.fit import some_decisions
@@ -186,8 +187,10 @@ def bootstrap(
 
 
 def _check(problem: Problem, count: int, draws: int, seed: int, workers: int | None) -> None:
-    if problem.kind != "portfolio":
-        raise InvalidInput("the bootstrap reads portfolio problems; this one is quadratic.")
+    problem.require(
+        *INFERENCE,
+        sentence="the bootstrap reads portfolio problems; this one is quadratic.",
+    )
     if type(draws) is not int or not LEAST_DRAWS <= draws <= MOST_DRAWS:
         raise InvalidInput(
             f"draws is {draws!r}; give a whole number from {LEAST_DRAWS} to {MOST_DRAWS:,}, 200 "

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.capabilities import INFERENCE
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.gauge import gauge_of
@@ -89,8 +90,10 @@ def refine(problem: Problem, decisions: Any, theta: ArrayLike) -> Refined:
     first lifted to where they are worth holding; returns that too few investors inform about stay
     where they are.
     """
-    if problem.kind != "portfolio":
-        raise InvalidInput("refine reads portfolio problems; this one is quadratic.")
+    problem.require(
+        *INFERENCE,
+        sentence="refine reads portfolio problems; this one is quadratic.",
+    )
     Y = some_decisions(problem, decisions)
     return refine_counts(problem, Y, problem.check_theta(theta))
 

@@ -49,7 +49,7 @@ def frontier_band(
 def best_return(problem: Problem, theta: Vector, risk: Vector) -> Vector:
     """The best return at each risk: between turning points variance is quadratic in the step."""
     frontier = efficient_frontier(problem, theta)
-    Q = problem.portfolio.covariance
+    Q = problem.covariance
     X, D, lams = frontier.portfolios, frontier.directions, frontier.lams
     variances = np.einsum("ti,ij,tj->t", X, Q, X)
     at = np.clip(np.searchsorted(variances, risk**2, side="right") - 1, 0, len(lams) - 1)
