@@ -14,7 +14,6 @@ from imop_engine.errors import InvalidInput
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "data"
-PAPER = ROOT.parent / "shared" / "paper" / "paper.tex"
 
 # The appendix typed a second time, as printed, so that a slip in one of the two
 # transcriptions shows.
@@ -60,14 +59,6 @@ def assert_files_match(returns: str, covariance: str) -> None:
 
 def test_paper8_matches_the_second_transcription_digit_by_digit() -> None:
     assert_files_match(RETURNS_AS_PRINTED, COVARIANCE_AS_PRINTED)
-
-
-@pytest.mark.skipif(not PAPER.is_file(), reason="the paper's text is not beside the checkout")
-def test_paper8_matches_the_paper_digit_by_digit() -> None:
-    def body(label: str) -> str:
-        return PAPER.read_text().split(rf"\label{{{label}}}")[1].split(r"\end{tabular}")[0]
-
-    assert_files_match(body("table:true_return"), body("table:true_covariance"))
 
 
 def test_paper8_is_a_market() -> None:

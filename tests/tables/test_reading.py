@@ -1,7 +1,6 @@
 """Histories and portfolios in every layout and format come out as they went in."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,8 +15,7 @@ from imop_engine.tables import Limits, read_portfolios, read_returns
 from imop_engine.tables.export import FORMATS as WRITTEN
 from imop_engine.tables.export import write_table
 from tables.bad_files import with_part, workbook
-
-US30 = Path(__file__).resolve().parents[3] / "shared" / "data" / "us30_monthly_returns.csv"
+from thirty import thirty_stocks
 
 
 def as_csv(frame, **options):
@@ -161,18 +159,19 @@ def test_without_dates_rows_keep_their_order(history):
     assert "months are assumed" in read.guessed["periods per year"].reason
 
 
-@pytest.mark.skipif(not US30.exists(), reason="the shared us30 history is not on this machine")
-def test_thirty_blue_chips_with_gaps():
-    read = read_returns(US30)
+def test_thirty_stocks_of_which_two_were_listed_later(tmp_path):
+    path = tmp_path / "thirty.csv"
+    thirty_stocks().to_csv(path)
+    read = read_returns(path)
     assert read.returns.shape == (180, 30)
     assert read.returns.isna().sum().loc[["GS", "V"]].tolist() == [5, 111]
     gaps = read.report.to_frame().query("what == 'returns are missing'")
     assert gaps["value"].tolist() == [
-        "5 periods, 1999-01-29 to 1999-05-28",
+        "5 periods, 1999-01-29 to 1999-05-31",
         "111 periods, 1999-01-29 to 2008-03-31",
     ]
     pd.testing.assert_frame_equal(
-        read.returns, pd.read_csv(US30, index_col=0, parse_dates=True), check_index_type=False
+        read.returns, pd.read_csv(path, index_col=0, parse_dates=True), check_index_type=False
     )
 
 
