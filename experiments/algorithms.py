@@ -102,7 +102,8 @@ def _price(numbers: dict[str, float]) -> Finding:
         "beyond" if cheap else "differs",
         "All K updates share one incumbent, and bounds close most of them unsolved."
         if cheap
-        else "",
+        else f"Affordable here means at most {CHEAP:g} times as long. Bounds close most of the K "
+        "updates unsolved; in short runs other work on the machine can make the factor.",
     )
 
 

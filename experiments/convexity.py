@@ -146,6 +146,11 @@ def _example(numbers: dict[str, float]) -> Finding:
         if fails == 0
         else f"(a) failed in {numbers['ordered_a']:.1%} of the draws.",
         "reproduced" if fails == 0 else "differs",
+        "The efficient set is the interval [θ₁, θ₂], and a mixture of points of two intervals lies "
+        "in the mixture of the intervals."
+        if fails == 0
+        else "The efficient set is the interval [θ₁, θ₂], for which (a) can be proved: a draw in "
+        "which it fails is an error of our computation.",
     )
 
 
@@ -166,7 +171,7 @@ def _claimed(numbers: dict[str, float], found: dict[str, Result]) -> Finding:
         f"{numbers['plane_a']:.1%}; l is not convex in {numbers['crossing_convex']:.1%} and "
         f"{numbers['plane_convex']:.1%}.",
         "reproduced" if holds else "differs",
-        ""
+        "No draw contradicts it; that is no proof."
         if holds
         else "Ordering θ₁ and θ₂ loses generality: two parameters ordered in opposite ways mix to "
         "a shorter interval. With n ≥ 2 the efficient sets are line segments of different "

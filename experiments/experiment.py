@@ -34,13 +34,18 @@ class Finding:
     """One claim beside what this run measured.
 
     The verdict is computed from the run's numbers: "reproduced", "better" than the paper,
-    "differs" (then `why` says why), or "beyond" for what the paper did not try.
+    "differs", or "beyond" for what the paper did not try. `why` is the reason for that verdict;
+    a finding without one is refused, so that no machine meets a verdict that nobody explained.
     """
 
     claim: str
     ours: str
     verdict: Verdict
-    why: str = ""
+    why: str
+
+    def __post_init__(self) -> None:
+        if not self.why.strip():
+            raise ValueError(f"the verdict {self.verdict!r} on {self.claim!r} has no reason")
 
 
 @dataclass(frozen=True)

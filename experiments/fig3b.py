@@ -107,7 +107,8 @@ def _roughly(found: Result) -> Finding:
         f"Seed 0: by BIC the best of the families on [0, 1] is the {name}; the truncated normal "
         f"has {values}, drawn were mean {found['true_mean']:.3f} and sd {found['true_sd']:.3f}.",
         "reproduced" if name in ("truncated normal", "beta") else "differs",
-        "A beta of this mean and sd is nearly the same curve." if name == "beta" else "",
+        "The families were fitted to the weights with which the portfolios lie nearest."
+        + (" A beta of this mean and sd is nearly the same curve." if name == "beta" else ""),
     )
 
 
