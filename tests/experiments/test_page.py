@@ -11,6 +11,7 @@ import pytest
 from imop_experiments import markdown, page
 
 ROOT = Path(__file__).resolve().parents[2]
+NASTY = '<script>alert("x")</script>&"\''
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
@@ -74,6 +75,28 @@ def test_it_is_made_of_the_files_alone(text, results, folder):
     assert page.html(told, folder, Path()) == text
     told["experiments"][0]["findings"][0]["ours"] = "another number"
     assert "another number" in page.html(told, folder, Path())
+
+
+def test_whatever_the_results_say_is_escaped(tmp_path):
+    kept = json.loads((ROOT / "benchmarks" / "results" / "portfolio_table.json").read_text())
+    (one,) = kept["experiments"]
+    one |= {"title": NASTY, "setup": NASTY, "chosen": [NASTY], "raw": ["part"], "section": NASTY}
+    for finding in one["findings"]:
+        finding |= {"claim": NASTY, "ours": NASTY, "why": NASTY}
+    for table in one["tables"]:
+        table |= {"caption": NASTY, "columns": [NASTY], "rows": [[NASTY]]}
+    (tmp_path / one["name"]).mkdir()
+    for figure in one["figures"]:
+        figure["caption"] = NASTY
+        (tmp_path / one["name"] / f"{figure['name']}.svg").write_text("<svg></svg>")
+    kept["versions"] = {NASTY: NASTY}
+    text = page.html(kept, tmp_path, Path())
+    assert "<script" not in text
+    assert unescape(text).count(NASTY) > 10
+    assert "<svg></svg>" in text  # drawings are ours and stay
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == []
 
 
 def test_what_the_paper_leaves_open_is_said(text):

@@ -117,6 +117,26 @@ def test_whatever_comes_from_files_is_escaped(moments, portfolios):
     assert f"{NASTY}, row 4: gone." in page.text
 
 
+@pytest.mark.parametrize("text", [NASTY, "{{ 7 * 7 }}", "{% include 'report.css' %}"])
+def test_text_is_never_read_as_markup_or_as_a_template(study, text):
+    from dataclasses import replace
+
+    settings = replace(study.settings, title=text, notes=text)
+    whole = html_report(replace(study, settings=settings), command=text)
+    assert "<script" not in whole
+    page = Page(whole)
+    assert page.text.count(text) >= 3  # title, remarks, command: as they were written
+
+
+def test_a_name_that_a_template_does_not_know_is_an_error():
+    from jinja2 import UndefinedError
+
+    from imop_engine.report.pages import render
+
+    with pytest.raises(UndefinedError, match="title"):
+        render("imop_engine.report", "report.html.j2")
+
+
 def test_what_was_noticed_while_reading_is_in_the_page(moments, portfolios):
     told = ("returns.csv, column V: 111 periods are missing; nothing needs to be done.",)
     reading = Reading("returns.csv", 180, 180, 0, 0, told, pd.DataFrame())
