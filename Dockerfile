@@ -12,6 +12,7 @@ RUN /opt/imop/bin/uv pip install --no-cache --compile-bytecode --python /opt/imo
     --constraint constraints.txt -r pyproject.toml
 COPY imop_engine imop_engine
 COPY app app
+COPY benchmarks benchmarks
 COPY data data
 COPY experiments experiments
 ENV NUMBA_CACHE_DIR=/opt/imop-compiled

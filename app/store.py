@@ -98,7 +98,7 @@ class FolderStore:
 
     def keep(self, study: Any, run: str) -> None:
         """Write the study beside its record."""
-        from imop_engine.study import save_study
+        from imop_engine.storage import save_study
 
         try:
             save_study(study, self.folder / run)
@@ -107,7 +107,7 @@ class FolderStore:
 
     def open(self, run: str) -> Any:
         """Read the study back."""
-        from imop_engine.study import load_study
+        from imop_engine.storage import load_study
 
         return load_study(self._folder(run))
 

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from imop_engine import errors
+    from imop_engine.backends import implicit_update
     from imop_engine.batch import BatchFit, JointUpdate, batch_update, fit_batch
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
     from imop_engine.history import History
@@ -34,25 +35,24 @@ if TYPE_CHECKING:
     from imop_engine.newton import Polished, polish
     from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
+    from imop_engine.storage import export_study, load_study, save_study
     from imop_engine.study import (
         Progress,
         Study,
         StudySettings,
-        export_study,
-        load_study,
         more_steps,
         run_study,
-        save_study,
         study_steps,
     )
     from imop_engine.theory import Constants, constants
-    from imop_engine.update import Update, implicit_update
+    from imop_engine.update import Update
 
 _HOME = {
     "errors": ("errors",),
     "problem": ("Problem", "affine_problem", "portfolio_problem", "quadratic_problem"),
     "frontier": ("Frontier", "Projection", "efficient_frontier", "solve"),
-    "update": ("Update", "implicit_update"),
+    "update": ("Update",),
+    "backends": ("implicit_update",),
     "learner": ("Assignment", "OnlineLearner"),
     "history": ("History",),
     "newton": ("Polished", "polish"),
@@ -77,13 +77,11 @@ _HOME = {
         "Progress",
         "Study",
         "StudySettings",
-        "export_study",
-        "load_study",
         "more_steps",
         "run_study",
-        "save_study",
         "study_steps",
     ),
+    "storage": ("export_study", "load_study", "save_study"),
 }
 
 __all__ = [

@@ -12,7 +12,7 @@ from imop_engine.arguments import Matrix, Vector
 from imop_engine.backends import Backend
 from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
-from imop_engine.update import implicit_update
+from imop_engine.update import exact_update
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ def run_curve(
         told.thetas[t] = theta
         if told.losses[t] <= kernels.ZERO_LOSS:
             continue
-        update = implicit_update(problem, theta, y, found.weights[0], rate, node_limit=node_limit)
+        update = exact_update(problem, theta, y, found.weights[0], rate, node_limit)
         theta[:] = told.thetas[t] = update.theta
         told.nodes[t] = max(1, update.nodes)
         told.gaps[t], told.objectives[t] = update.gap, update.objective

@@ -4,7 +4,7 @@
 
 (equation `update2` of the paper). The problem is not convex and is solved to its global optimum by
 branch and bound over the complementarity pairs of the optimality conditions; every answer carries
-its certificate.
+its certificate. `implicit_update`, which also reaches other solvers, is in backends.
 """
 
 from __future__ import annotations
@@ -46,23 +46,26 @@ class Update:
         return self.objective - self.bound
 
 
-def implicit_update(
+def exact_update(
     problem: Problem,
     theta: ArrayLike,
     decision: ArrayLike,
     weight: ArrayLike,
     rate: float,
-    backend: str = "native",
     node_limit: int = NODE_LIMIT,
 ) -> Update:
-    """One exact implicit update of theta for one decision made with a known weight.
+    """`implicit_update` by the engine's own solver."""
+    current, y, w = check_update(problem, theta, decision, weight, rate)
+    require_risk(problem, w)
+    if problem.can(Capability.BUDGET_AND_CAPS):
+        return _portfolio_update(problem, current, y, float(w[0]), float(rate), node_limit)
+    return _general_update(problem, current, y, w, float(rate), node_limit)
 
-    >>> from imop_engine import portfolio_problem
-    >>> problem = portfolio_problem([[0.04, 0.0], [0.0, 0.09]], anchors={0: 0.05})
-    >>> update = implicit_update(problem, [0.05, 0.05], [0.5, 0.5], weight=0.5, rate=5.0)
-    >>> update.certified, round(float(update.theta[1]), 3)
-    (True, 0.1)
-    """
+
+def check_update(
+    problem: Problem, theta: ArrayLike, decision: ArrayLike, weight: ArrayLike, rate: float
+) -> tuple[Vector, Vector, Vector]:
+    """The arguments of one update checked: theta moved into Theta, the decision, the weights."""
     current = problem.theta.nearest(problem.check_theta(theta))
     if np.ndim(decision) != 1:
         raise InvalidInput(f"an update takes one decision, a list of {problem.n} numbers.")
@@ -70,14 +73,7 @@ def implicit_update(
     w = check_weight(problem, weight)
     if not is_rate(rate):
         raise InvalidInput(f"the rate must be a positive number; got {rate!r}.")
-    if backend != "native":
-        from imop_engine.backends import make_backend  # only who asks for a solver loads it
-
-        return make_backend(backend, problem, w[None]).update(current, y, 0, float(rate))
-    require_risk(problem, w)
-    if problem.can(Capability.BUDGET_AND_CAPS):
-        return _portfolio_update(problem, current, y, float(w[0]), float(rate), node_limit)
-    return _general_update(problem, current, y, w, float(rate), node_limit)
+    return current, y, w
 
 
 def _portfolio_update(

@@ -36,5 +36,5 @@ fi
 
 echo "Compiling the engine ..."
 # Every start would translate our sources anew where PYTHONDONTWRITEBYTECODE is set.
-.venv/bin/python -m compileall -q imop_engine app data experiments
+.venv/bin/python -m compileall -q imop_engine app benchmarks data experiments
 .venv/bin/python -m imop_engine.warm

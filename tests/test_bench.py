@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from imop_engine import bench
+import imop_benchmarks as bench
 
 SECTIONS = {
     "gurobi", "gurobi_tuned", "algorithms", "assets", "second_order", "weights", "rounds",

@@ -58,7 +58,7 @@ def json_document(study: Study) -> bytes:
 
 
 def _tables(study: Study) -> Any:
-    from imop_engine.study.files import study_tables
+    from imop_engine.storage import study_tables
 
     return study_tables(study)
 
@@ -179,7 +179,7 @@ def command_line(record: RunRecord, location: str) -> str:
 def python_code(record: RunRecord, location: str) -> str:
     """Python that opens the run, and makes it again from its own data and settings."""
     return (
-        "from imop_engine.study import load_study, run_study, save_study\n"
+        "from imop_engine import load_study, run_study, save_study\n"
         "\n"
         f"study = load_study({location!r})\n"
         "print(study.frame_returns)\n"

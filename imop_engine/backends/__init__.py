@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from imop_engine.arguments import Matrix
 from imop_engine.errors import InvalidInput
 from imop_engine.problem import Problem
-from imop_engine.update import Update
+from imop_engine.update import NODE_LIMIT, Update, check_update, exact_update
 
 BACKENDS = {"native": "Native", "gurobi": "Gurobi", "cvxpy": "Cvxpy"}
 
@@ -35,6 +35,42 @@ class Backend(Protocol):
     def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> tuple[Update, int]:
         """The best update over all weights (`update`), and the weight it belongs to."""
         ...
+
+
+def implicit_update(
+    problem: Problem,
+    theta: ArrayLike,
+    decision: ArrayLike,
+    weight: ArrayLike,
+    rate: float,
+    backend: str = "native",
+    node_limit: int = NODE_LIMIT,
+) -> Update:
+    """One exact implicit update of theta for one decision made with a known weight.
+
+    Args:
+        problem: what is decided, and the set Theta that theta stays in.
+        theta: the parameters before the update.
+        decision: one observed decision; a portfolio is a list of shares that add up to one.
+        weight: the weight on return from 0 to 0.999, or for other problems one weight for each
+            objective, adding up to one.
+        rate: how much the decision counts beside the distance from theta; positive.
+        backend: "native", "gurobi" or "cvxpy".
+        node_limit: nodes of the native search, after which the best so far is returned.
+
+    Returns:
+        The new theta, the decision that goes with it, and its certificate.
+
+    >>> from imop_engine import portfolio_problem
+    >>> problem = portfolio_problem([[0.04, 0.0], [0.0, 0.09]], anchors={0: 0.05})
+    >>> update = implicit_update(problem, [0.05, 0.05], [0.5, 0.5], weight=0.5, rate=5.0)
+    >>> update.certified, round(float(update.theta[1]), 3)
+    (True, 0.1)
+    """
+    if backend == "native":
+        return exact_update(problem, theta, decision, weight, rate, node_limit)
+    current, y, w = check_update(problem, theta, decision, weight, rate)
+    return make_backend(backend, problem, w[None]).update(current, y, 0, float(rate))
 
 
 def make_backend(name: str, problem: Problem, weights: ArrayLike, **options: Any) -> Backend:

@@ -14,7 +14,7 @@ from imop_engine.capabilities import Capability
 from imop_engine.curve import decisions
 from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
-from imop_engine.update import NODE_LIMIT, Update, implicit_update, is_certified
+from imop_engine.update import NODE_LIMIT, Update, exact_update, is_certified
 
 
 class Native:
@@ -33,9 +33,7 @@ class Native:
 
     def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:
         """The implicit update for weight k."""
-        return implicit_update(
-            self.problem, theta, decision, self.weights[k], rate, node_limit=self.node_limit
-        )
+        return exact_update(self.problem, theta, decision, self.weights[k], rate, self.node_limit)
 
     def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> tuple[Update, int]:
         """The best update over all weights; the first of several equal ones."""

@@ -102,7 +102,7 @@ def frontier(
 
 
 def _estimated(folder: Path) -> Frontier:
-    from imop_engine.study import load_study
+    from imop_engine.storage import load_study
 
     return load_study(folder).frontier
 

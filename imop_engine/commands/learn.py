@@ -176,7 +176,7 @@ def learn(
     if out is not None:
         learning.write(study, out, also or (), command)
     if as_json:
-        from imop_engine.study.files import run_document
+        from imop_engine.storage import run_document
 
         document = run_document(study, command)
         common.say_json({"folder": None if out is None else str(out), **document})

@@ -116,7 +116,7 @@ class Checkpoint:
     """
 
     def __init__(self, out: Path) -> None:
-        from imop_engine.study.files import CHECKPOINT, INPUTS
+        from imop_engine.storage import CHECKPOINT, INPUTS
 
         self._path = out / UNFINISHED
         self._finished = out / INPUTS / CHECKPOINT
@@ -141,7 +141,7 @@ class Checkpoint:
 
 def write(study: Study, out: Path, also: Sequence[str], command: str) -> None:
     """The folder of the results, and the same tables in one file where that was asked for."""
-    from imop_engine.study import export_study, save_study
+    from imop_engine.storage import export_study, save_study
 
     save_study(study, out, command=command)
     (out / UNFINISHED).unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from imop_engine.gauge import Gauge, gauge_of
 from imop_engine.inference.bounds import Bounds, return_bounds
 from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
 from imop_engine.inference.information import Information, information
-from imop_engine.inference.replay import replay
+from imop_engine.inference.replay import UNSURE_OF_BIAS, replay
 from imop_engine.inference.seen import Seen, seen_part
 from imop_engine.inference.sentences import asset_sentence, direction_sentences
 from imop_engine.inference.solution import (
@@ -36,6 +36,7 @@ from imop_engine.inference.solution import (
     supported_information,
     unexplained,
 )
+from imop_engine.inference.uncertainty import frontier_band
 from imop_engine.problem import Problem
 
 STATUSES: Final = (
@@ -50,10 +51,6 @@ STATUSES: Final = (
 # The data may ask for this many standard errors more before the estimate is called unsettled: a
 # smaller step changes an interval by less than a quarter of its width.
 SETTLED: Final = 1.0
-# What a replay (replay.py) finds of the bias is taken off the middle of an interval, and this share
-# of it counts as a standard error of its own: in trials with errors of 0.01 and 0.02 in a holding
-# a third of the largest biases stayed.
-UNSURE_OF_BIAS: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +129,6 @@ class Identification:
 
     def band(self, frontier: Frontier | None = None, count: int = 100) -> pd.DataFrame:
         """The frontier with an interval for the best return at each risk; see `frontier_band`."""
-        from imop_engine.inference.uncertainty import frontier_band
-
         return frontier_band(self, frontier, count)
 
 

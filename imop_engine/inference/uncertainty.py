@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
 from imop_engine.arguments import Vector
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
-from imop_engine.inference.identify import UNSURE_OF_BIAS, Identification
+from imop_engine.inference.replay import UNSURE_OF_BIAS
 from imop_engine.problem import Problem
+
+if TYPE_CHECKING:  # it asks for its band here
+    from imop_engine.inference.identify import Identification
 
 
 def frontier_band(

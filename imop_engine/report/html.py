@@ -18,7 +18,7 @@ from imop_engine.inference.preferences import preference_segments
 from imop_engine.report.pages import render
 from imop_engine.report.svg import svg
 from imop_engine.study import Study
-from imop_engine.study.files import versions
+from imop_engine.versions import versions
 
 SENTENCES_SHOWN: Final = 40
 OUTLIERS_SHOWN: Final = 10

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import imop_engine as imop
+from imop_benchmarks import coverage
 from imop_engine.bundled import market
-from imop_engine.inference import coverage
 from imop_engine.inference.information import information
 from imop_engine.inference.replay import likely_weights, portfolios_again, replay, rounding_step
 from imop_engine.inference.seen import seen_part

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import imop_engine as imop
+from imop_benchmarks import coverage
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
-from imop_engine.inference import coverage
 from imop_engine.inference.uncertainty import best_return
 from imop_engine.simulate import simulate_investors
 

@@ -28,13 +28,33 @@ def test_the_engine_loads_nothing_heavy() -> None:
     assert not {name.partition(".")[0] for name in loaded} & {
         *HEAVY,
         "imop_app",
+        "imop_benchmarks",
         "imop_experiments",
     }
     assert len(loaded) < MODULES_AT_MOST
 
 
-@pytest.mark.parametrize("package", ["imop_engine", "imop_app", "imop_data", "imop_experiments"])
+@pytest.mark.parametrize(
+    "package", ["imop_engine", "imop_app", "imop_benchmarks", "imop_data", "imop_experiments"]
+)
 def test_each_package_is_found_under_its_own_name(package: str) -> None:
     code = f"import importlib.util as u; print(bool(u.find_spec({package!r})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize("name", ["export_study", "load_study", "save_study"])
+def test_scripts_written_by_the_app_of_0_1_0_find_what_they_import(name: str) -> None:
+    import imop_engine
+    import imop_engine.study
+
+    assert getattr(imop_engine.study, name) is getattr(imop_engine, name)
+
+
+def test_learning_loads_no_reader_of_files() -> None:
+    code = (
+        "import sys, imop_engine as imop; imop.study_steps; imop.identification; imop.summarize;"
+        "print([name for name in sys.modules if name.startswith('imop_engine.tables')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

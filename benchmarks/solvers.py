@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.backends import make_backend
-from imop_engine.bench.cases import (
+from imop_engine.bundled import market
+from imop_engine.frontier import efficient_frontier
+from imop_engine.learner import OnlineLearner
+from imop_engine.problem import Problem, portfolio_problem
+from imop_engine.weights import weight_grid
+
+from .cases import (
     FULL,
     RATE,
     SEED,
@@ -24,12 +30,7 @@ from imop_engine.bench.cases import (
     cases,
     factor_case,
 )
-from imop_engine.bench.measuring import native_seconds, timed
-from imop_engine.bundled import market
-from imop_engine.frontier import efficient_frontier
-from imop_engine.learner import OnlineLearner
-from imop_engine.problem import Problem, portfolio_problem
-from imop_engine.weights import weight_grid
+from .measuring import native_seconds, timed
 
 # Off in the second Gurobi column: on programs this small they cost more than the whole tree.
 TUNED = {"parameters": {"Heuristics": 0, "Cuts": 0, "Presolve": 0}, "cutoff": True}

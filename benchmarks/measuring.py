@@ -8,15 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 
-from imop_engine.bench.cases import RATE, Case, K, Row
 from imop_engine.errors import ImopError
 from imop_engine.learner import OnlineLearner
 
-PACKAGES = ("imop", "numpy", "numba", "gurobipy", "cvxcla", "daqp", "quadprog")
+from .cases import RATE, Case, K, Row
 
 
 def timed(work: Callable[[], object], repeats: int) -> float:
@@ -79,14 +77,3 @@ def machine(load: float) -> Row:
     return {
         "cpu": model, "cores": os.cpu_count(), "system": platform.system(), "load_before": load,
     }  # fmt: skip
-
-
-def versions() -> dict[str, str]:
-    """Versions of what was measured."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found

@@ -10,7 +10,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from imop_engine.bench.cases import (
+from imop_engine.bundled import market
+from imop_engine.errors import ImopError
+from imop_engine.learner import OnlineLearner
+from imop_engine.simulate import simulate_investors
+
+from .cases import (
     RATE,
     SEED,
     K,
@@ -22,11 +27,7 @@ from imop_engine.bench.cases import (
     factor_case,
     paper_case,
 )
-from imop_engine.bench.measuring import fresh_process, native_seconds, resident_mb
-from imop_engine.bundled import market
-from imop_engine.errors import ImopError
-from imop_engine.learner import OnlineLearner
-from imop_engine.simulate import simulate_investors
+from .measuring import fresh_process, native_seconds, resident_mb
 
 MOST_SECOND_ORDER = 60  # assets; beyond, its opening alone takes minutes
 
@@ -127,7 +128,7 @@ def stream(size: Size, say: Say) -> list[Section]:
     """Memory and pace over a long stream, in a process of its own that holds nothing else."""
     say(f"a stream of {size.stream:,} decisions")
     code = (
-        "import sys; from imop_engine.bench.growth import print_stream;"
+        "import sys; from imop_benchmarks.growth import print_stream;"
         "print_stream(*map(int, sys.argv[1:]))"
     )
     chunk = min(10_000, size.stream // 4)

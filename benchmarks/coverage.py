@@ -1,6 +1,6 @@
 """Whether the intervals keep their promise: simulated studies whose truth is known.
 
-    python -m imop_engine.inference.coverage --studies 200
+    python -m imop_benchmarks.coverage --studies 200
 
 Each study draws 1,000 investors in the paper's eight securities, learns from a start that is 30 %
 off, refines, and asks `identification` for 95 % intervals. The results go to benchmarks/results and
@@ -49,7 +49,7 @@ ANCHORS: Final = {"uniform": (0, 6), "normal": (0, 3)}
 
 
 @dataclass(frozen=True)
-class Case:
+class CoverageCase:
     """One row of the table."""
 
     weights: str
@@ -65,7 +65,7 @@ class Case:
 
 # What is promised comes first: errors of 0.005 in each holding.
 CASES: Final = tuple(
-    Case(weights, noise, level)
+    CoverageCase(weights, noise, level)
     for noise, level in (
         ("gaussian", 0.005),
         ("round", 0.001),
@@ -82,7 +82,7 @@ LARGE: Final = tuple(case for case in CASES if case.level == 0.02)
 
 
 @dataclass(frozen=True, eq=False)
-class One:
+class CoverageStudy:
     """What one study tells, an entry an asset."""
 
     error: Vector
@@ -98,7 +98,7 @@ class One:
     settled: bool
 
 
-def problem_of(case: Case) -> tuple[Problem, Vector]:
+def problem_of(case: CoverageCase) -> tuple[Problem, Vector]:
     """The paper's securities with the anchors of a case, and their true returns."""
     eight = market("paper8")
     truth = np.array(eight.expected_returns)
@@ -106,7 +106,7 @@ def problem_of(case: Case) -> tuple[Problem, Vector]:
     return portfolio_problem(eight.covariance, anchors=anchors, names=eight.names), truth
 
 
-def one_study(case: Case, number: int, investors: int = INVESTORS) -> One:
+def one_study(case: CoverageCase, number: int, investors: int = INVESTORS) -> CoverageStudy:
     """Simulate, learn, refine, and compare with the truth."""
     problem, truth = problem_of(case)
     rng = np.random.default_rng([CASES.index(case), number])
@@ -126,7 +126,7 @@ def one_study(case: Case, number: int, investors: int = INVESTORS) -> One:
         table = investor_preferences(frontier, Y, level=LEVEL, beliefs=beliefs).investors
         inside = (table["weight_low"] <= drawn.weights) & (drawn.weights <= table["weight_high"])
         shares.append(float(inside.mean()))
-    return One(
+    return CoverageStudy(
         refined - truth,
         (told.low <= truth) & (truth <= told.high),
         (first.low <= truth) & (truth <= first.high),
@@ -141,7 +141,7 @@ def one_study(case: Case, number: int, investors: int = INVESTORS) -> One:
     )
 
 
-def compare_bias(case: Case, studies: int = BIAS_STUDIES) -> dict[str, Any]:
+def compare_bias(case: CoverageCase, studies: int = BIAS_STUDIES) -> dict[str, Any]:
     """Mean error in standard errors of plain least squares (`polish`) and of `refine`, by asset."""
     problem, truth = problem_of(case)
     told: dict[str, list[Vector]] = {"least squares": [], "refine": []}
@@ -163,7 +163,7 @@ def compare_bias(case: Case, studies: int = BIAS_STUDIES) -> dict[str, Any]:
     }
 
 
-def summary(case: Case, studies: Iterable[One]) -> dict[str, Any]:
+def summary(case: CoverageCase, studies: Iterable[CoverageStudy]) -> dict[str, Any]:
     """One row of the table, and the figures by asset behind it."""
     all_ = list(studies)
     error = np.array([s.error for s in all_])
@@ -228,7 +228,7 @@ def _plain_list(values: Vector) -> list[float | None]:
 
 
 def run(
-    cases: Iterable[Case] = CASES,
+    cases: Iterable[CoverageCase] = CASES,
     promised: int = STUDIES,
     others: int = STUDIES,
     workers: int = 1,
@@ -297,9 +297,7 @@ def put(page: str, results: dict[str, Any]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, write the JSON, renew the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, prog="python -m imop_engine.inference.coverage"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m imop_benchmarks.coverage")
     parser.add_argument("--studies", type=int, default=STUDIES, help="at an error of 0.005")
     parser.add_argument("--others", type=int, default=None, help="at other errors; as many")
     parser.add_argument("--workers", type=int, default=1)

@@ -1,14 +1,12 @@
 """A study as a folder: tables to read, and under `inputs` what is needed to open it again.
 
-CSV, Parquet, JSON and numpy's npz only. Nothing in it is run when it is opened.
+CSV, Parquet, JSON and numpy's npz only. Nothing in it is run when it is opened. This lies outside
+the study itself: learning knows neither files nor the report that is written beside the tables.
 """
 
 from __future__ import annotations
 
 import json
-import platform
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import InvalidInput
+from imop_engine.report.html import html_report
 from imop_engine.study.data import Reading, StudyData
 from imop_engine.study.outcome import Study
 from imop_engine.study.settings import StudySettings
@@ -28,6 +27,7 @@ from imop_engine.tables.export import (
     read_csv_text,
     write_tables,
 )
+from imop_engine.versions import versions
 
 FORMAT: Final = 1
 INPUTS: Final = "inputs"
@@ -37,7 +37,6 @@ REPORT: Final = "report.html"
 # No column of an analyst's file is called this.
 ID_COLUMN: Final = "investor (id)"
 EXPECTED: Final = "expected return (moment)"
-PACKAGES: Final = ("imop", "numpy", "scipy", "pandas", "numba")
 
 
 def study_tables(study: Study) -> dict[str, pd.DataFrame]:
@@ -81,21 +80,8 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
     return {str(key): plain(value) for key, value in document.items()}
 
 
-def versions() -> dict[str, str]:
-    """Versions of what computed the numbers."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = installed_version(package)
-        except PackageNotFoundError:  # run from a checkout that was not installed
-            found[package] = "unknown"
-    return found
-
-
 def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
     """Write a study into a folder, which is made if it is not there."""
-    from imop_engine.report.html import html_report
-
     target = Path(folder)
     if target.is_file():
         raise InvalidInput(f"{target} is a file; give a folder for the results.")

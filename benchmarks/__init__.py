@@ -14,8 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from imop_engine.bench.cases import FULL, QUICK, RATE, SEED, K, Measure, Say, Section, Size
-from imop_engine.bench.growth import (
+from imop_engine.errors import SolverUnavailable
+from imop_engine.versions import versions
+from imop_engine.warm import warm
+
+from .cases import FULL, QUICK, RATE, SEED, K, Measure, Say, Section, Size
+from .growth import (
     algorithms,
     assets,
     cold_start,
@@ -24,11 +28,11 @@ from imop_engine.bench.growth import (
     stream,
     weights,
 )
-from imop_engine.bench.measuring import machine, versions
-from imop_engine.bench.solvers import against_gurobi, forward, frontier
-from imop_engine.bench.telling import page, show, shown
-from imop_engine.errors import SolverUnavailable
-from imop_engine.warm import warm
+from .measuring import machine
+from .presenting import page, show, shown
+from .solvers import against_gurobi, forward, frontier
+
+PACKAGES = ("imop", "numpy", "numba", "gurobipy", "cvxcla", "daqp", "quadprog")
 
 __all__ = ["QUICK", "SECTIONS", "Say", "Section", "Size", "attempt", "page", "run", "show", "shown"]
 
@@ -43,7 +47,7 @@ def run(quick: bool = False, out: Path | None = None, say: Say = lambda _: None)
     report = {
         "name": "quick" if quick else "bench",
         "machine": machine(load),
-        "versions": versions(),
+        "versions": versions(PACKAGES, missing="not installed"),
         "settings": {"K": K, "rate": f"{RATE:g}/sqrt(t)", "seed": SEED, "rounds": size.rounds},
         "sections": sections,
     }

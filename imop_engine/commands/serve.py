@@ -1,0 +1,74 @@
+"""`imop app`: the app served on this computer.
+
+Streamlit is imported inside the function: it takes a second, which no other command needs.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from importlib.resources import as_file, files
+from typing import Annotated, Final
+
+import typer
+
+from imop_engine.errors import InvalidInput
+
+DEFAULT_PORT: Final = 8501
+LOOPBACK: Final = "127.0.0.1"
+
+
+def serve(
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help=f"Port to serve on.  [default: {DEFAULT_PORT}]"),
+    ] = None,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; the default is this computer only.")
+    ] = LOOPBACK,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = False,
+) -> None:
+    """Start the app and print its address; Ctrl-C ends it."""
+    chosen = port or DEFAULT_PORT
+    _require_free(address, chosen)
+    with as_file(files("imop_app") / "main.py") as page:
+        from streamlit.web.cli import main as streamlit
+
+        typer.echo(f"IMOP Studio: http://{_reachable(address)}:{chosen}  (Ctrl-C ends it)")
+        sys.stdout.flush()
+        options = {
+            "server.address": address,
+            "server.port": chosen,
+            "server.headless": not browser,
+            "browser.gatherUsageStats": False,
+            "browser.serverAddress": _reachable(address),
+            "logger.hideWelcomeMessage": True,
+        }
+        flags = [f"--{name}={json.dumps(value).strip(chr(34))}" for name, value in options.items()]
+        streamlit.main(args=["run", str(page), *flags], standalone_mode=False)
+
+
+def _reachable(address: str) -> str:
+    return "localhost" if address in {"0.0.0.0", "::"} else address
+
+
+def _require_free(address: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        # Without this a port that was in use a moment ago would look busy for a minute.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InvalidInput(
+                f"Cannot serve on {address}:{port} ({reason.lower()}); "
+                f"choose another port with --port, for example --port {_neighbour(port)}."
+            ) from error
+
+
+def _neighbour(port: int) -> int:
+    return port + 1 if port < 65535 else DEFAULT_PORT
