@@ -16,12 +16,9 @@ COPY benchmarks benchmarks
 COPY data data
 COPY experiments experiments
 ENV NUMBA_CACHE_DIR=/opt/imop-compiled
-# numba recognises its cache by the source file's path and time stamp. Layers keep
-# whole seconds only, so the stamp is set to one; -P looks past the folder we are in,
-# where another copy of the engine lies.
+# -P looks past the folder we are in, where another copy of the engine lies.
 RUN /opt/imop/bin/uv pip install --no-cache --no-deps --python /opt/imop/bin/python . \
     && /opt/imop/bin/uv pip uninstall --python /opt/imop/bin/python uv \
-    && find /opt/imop/lib -path '*/imop_*' -name '*.py' -exec touch --date=2000-01-01 {} + \
     && /opt/imop/bin/python -m compileall -q /opt/imop/lib/python3*/site-packages/imop_* \
     && /opt/imop/bin/python -P -m imop_engine.warm
 

@@ -1,35 +1,184 @@
-"""Compile every kernel once, so that nobody waits for it later. Run: python -m imop_engine.warm"""
+"""Compile every kernel once, so that nobody waits for it later. Run: python -m imop_engine.warm
+
+The work is cut into tasks, each a tiny run of the engine's own functions, so that the kernels see
+the very types they will see later. Tasks run in worker processes, what a first run of the app needs
+first; what one has compiled the others load from disk.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import logging
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 
 import imop_engine as imop
+from imop_engine import compiling
+
+Report = Callable[[int, int, str], None]
+
+Y = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+WORKERS = 3  # more would wait for one another
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some kernels, the words for a person who waits, and the tasks that must come before."""
+
+    what: str
+    run: Callable[[], object]
+    after: tuple[str, ...] = ()
+
+
+def _investors() -> imop.Problem:
+    return imop.portfolio_problem(np.diag([0.04, 0.09, 0.16]), anchors={0: 0.05, 2: 0.15})
+
+
+def _two_objectives() -> imop.Problem:
+    return imop.quadratic_problem(
+        [np.eye(2), 2 * np.eye(2)], [[-1, 0], [0, -1]], [[-1, -1]], [-1], learn="b"
+    )
+
+
+def _frontier() -> None:
+    imop.efficient_frontier(_investors(), [0.05, 0.1, 0.15]).project(Y)
+    imop.OnlineLearner(_investors()).assign(Y)
+
+
+def _branch_and_bound() -> None:
+    imop.batch_update(_investors(), [0.05, 0.1, 0.15], Y, [0.4, 0.6], 1.0)
+
+
+def _streams() -> None:
+    for algorithm in ("accelerated", "full"):
+        imop.OnlineLearner(_investors(), algorithm=algorithm).partial_fit(Y)
+    imop.implicit_update(_investors(), [0.05, 0.1, 0.15], Y[0], 0.5, 1.0)
+
+
+def _second_order() -> None:
+    imop.OnlineLearner(_investors(), "exact", "newton").partial_fit(Y)
+
+
+def _least_squares() -> None:
+    imop.polish(_investors(), Y, [0.05, 0.1, 0.15])
+
+
+def _forward() -> None:
+    imop.OnlineLearner(_two_objectives(), weights=3).assign(Y[:, :2])
+
+
+def _general() -> None:
+    imop.OnlineLearner(_two_objectives(), weights=3).partial_fit(Y[:, :2])
+    imop.implicit_update(_two_objectives(), [-1.0], Y[0, :2], 0.5, 1.0)
+
+
+TASKS = {
+    "branch and bound": Task("the exact update", _branch_and_bound),
+    "frontier": Task("the efficient frontier", _frontier),
+    "least squares": Task("standard errors", _least_squares, ("frontier",)),
+    "streams": Task("Algorithms 1 and 2", _streams, ("branch and bound", "frontier")),
+    "forward": Task("quadratic problems", _forward),
+    "second order": Task("the second-order learner", _second_order, ("streams",)),
+    "general": Task("updates of quadratic problems", _general, ("branch and bound", "forward")),
+}
+
+
+def is_ready() -> bool:
+    """Whether everything is compiled for these sources and this processor; loads no kernel."""
+    return compiling.is_ready()
 
 
 def warm() -> float:
-    """Run each compiled path on a tiny problem; return the seconds it took."""
+    """Load every kernel into this process, compiling what is not on disk; return the seconds."""
     start = time.perf_counter()
-    problem = imop.portfolio_problem(np.diag([0.04, 0.09, 0.16]), anchors={0: 0.05, 2: 0.15})
-    Y = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
-    for algorithm in ("accelerated", "full"):
-        learner = imop.OnlineLearner(problem, algorithm=algorithm).partial_fit(Y)
-    newton = imop.OnlineLearner(problem, "exact", "newton").partial_fit(Y)
-    imop.polish(problem, Y, newton.theta_)
-    imop.summarize(learner, Y)
-    imop.efficient_frontier(problem, learner.theta_).project(Y)
-    imop.implicit_update(problem, learner.theta_, Y[0], 0.5, 1.0)
-    mqp = imop.quadratic_problem(
-        [np.eye(2), 2 * np.eye(2)], [[-1, 0], [0, -1]], [[-1, -1]], [-1], learn="b"
-    )
-    imop.OnlineLearner(mqp, weights=3).partial_fit(Y[:, :2])
-    imop.OnlineLearner(mqp, weights=3).assign(Y[:, :2])
-    imop.implicit_update(mqp, [-1.0], Y[0, :2], 0.5, 1.0)
-    imop.batch_update(problem, learner.theta_, Y, [0.4, 0.6], 1.0)
+    for task in TASKS.values():
+        task.run()
+    compiling.mark_ready()
     return time.perf_counter() - start
 
 
+def run(report: Report | None = None) -> float:
+    """Compile whatever is not on disk yet, in processes of their own; return the seconds.
+
+    Args:
+        report: called with the number of tasks done, of all tasks, and what comes next.
+
+    Raises:
+        RuntimeError: if compiling failed; its words are those of the process that failed.
+    """
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "imop_engine.warm", "--lines"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        last = {"state": "failed", "what": "the compiling process ended without a word"}
+        for line in process.stdout or ():
+            last = json.loads(line)
+            if report is not None:
+                report(int(last["done"]), int(last["total"]), str(last["what"]))
+    if last["state"] != "ready":
+        raise RuntimeError(f"the numerical code could not be compiled: {last['what']}")
+    return time.perf_counter() - start
+
+
+def _compile_all(report: Report) -> None:
+    """All tasks on all cores, each when those before it are done."""
+    if is_ready():
+        return
+    done: set[str] = set()
+    waiting, running = dict(TASKS), dict[Future[None], str]()
+    workers = min(os.cpu_count() or 1, WORKERS)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        while len(done) < len(TASKS):
+            ready = [name for name, task in waiting.items() if done.issuperset(task.after)]
+            for name in ready[: workers - len(running)]:
+                running[pool.submit(_run_task, name)] = name
+                del waiting[name]
+            report(len(done), len(TASKS), TASKS[next(iter(running.values()))].what)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                future.result()
+                done.add(running.pop(future))
+    compiling.mark_ready()
+
+
+def _run_task(name: str) -> None:
+    logging.disable()  # the engine would say that it compiles: this is known here
+    TASKS[name].run()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m imop_engine.warm`: compile, tell how far it is, return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m imop_engine.warm", description=__doc__)
+    parser.add_argument("--status", type=Path, help="a JSON file that says how far it is")
+    parser.add_argument("--lines", action="store_true", help="say it on standard output too")
+    options = parser.parse_args(arguments)
+
+    def tell(done: int, what: str, state: str = "compiling") -> None:
+        said = json.dumps({"done": done, "total": len(TASKS), "state": state, "what": what})
+        if options.status is not None:
+            compiling.write_whole(options.status, said.encode())
+        if options.lines:
+            print(said, flush=True)
+
+    start = time.perf_counter()
+    try:
+        _compile_all(lambda done, total, what: tell(done, what))
+    except Exception as error:
+        tell(0, f"{type(error).__name__}: {error}", "failed")
+        raise
+    tell(len(TASKS), "", "ready")
+    if not options.lines:
+        print(f"Compiled kernels are ready ({time.perf_counter() - start:.1f} s).")
+    return 0
+
+
 if __name__ == "__main__":
-    print(f"Compiled kernels are ready ({warm():.1f} s).")
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""All compiled code, one room for each part of the method.
+
+    projection        a point of a polyhedron nearest to another, in the space of its rows
+    branch_and_bound  the same with complementarity pairs, to the global optimum
+    critical_line     the exact frontier of a portfolio problem, nearest points on it
+    portfolio         the implicit update of a portfolio problem, Algorithms 1 and 2
+    second_order      the second-order learner
+    general           any other problem of the class
+
+Nothing here validates: the frozen objects that call it already did.
+"""
+
+from imop_engine import compiling
+from imop_engine.kernels.branch_and_bound import tree
+from imop_engine.kernels.constants import (
+    ANY,
+    FREE,
+    FREE_OR_UPPER,
+    LOWER,
+    LOWER_OR_FREE,
+    MULTIPLIER_RIDGE,
+    NUDGES,
+    OPTIMAL,
+    TIE,
+    UPPER,
+    ZERO_LOSS,
+)
+from imop_engine.kernels.critical_line import (
+    assign_many,
+    multiplier_at,
+    project_many,
+    segment_of,
+    trace,
+)
+from imop_engine.kernels.general import (
+    forward_all,
+    general_run,
+    general_update,
+    nearest_row,
+    nearest_rows,
+    regions,
+)
+from imop_engine.kernels.portfolio import portfolio_run, portfolio_update, proof_terms, proven_from
+from imop_engine.kernels.projection import project, workspace
+from imop_engine.kernels.second_order import (
+    FREEDOM,
+    LATELY,
+    LEFT,
+    SEARCHING,
+    SETTLING,
+    inform_many,
+    metric_step,
+    move,
+    newton_run,
+)
+
+__all__ = [
+    "ANY",
+    "FREE",
+    "FREEDOM",
+    "FREE_OR_UPPER",
+    "LATELY",
+    "LEFT",
+    "LOWER",
+    "LOWER_OR_FREE",
+    "MULTIPLIER_RIDGE",
+    "NUDGES",
+    "OPTIMAL",
+    "SEARCHING",
+    "SETTLING",
+    "TIE",
+    "UPPER",
+    "ZERO_LOSS",
+    "assign_many",
+    "forward_all",
+    "general_run",
+    "general_update",
+    "inform_many",
+    "metric_step",
+    "move",
+    "multiplier_at",
+    "nearest_row",
+    "nearest_rows",
+    "needs_compiling",
+    "newton_run",
+    "portfolio_run",
+    "portfolio_update",
+    "project",
+    "project_many",
+    "proof_terms",
+    "proven_from",
+    "regions",
+    "segment_of",
+    "trace",
+    "tree",
+    "workspace",
+]
+
+
+def needs_compiling() -> bool:
+    """Whether the next stream of portfolios compiles first; only asks the disk."""
+    return not compiling.is_ready() and not compiling.is_stored("portfolio.portfolio_run")
