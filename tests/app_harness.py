@@ -19,7 +19,7 @@ from imop_engine.bundled import market
 from imop_engine.simulate import simulate_investors
 
 SMALL = InvestorSettings((InvestorBatch("simulate", Simulation(count=60)),))
-PATIENCE = 120
+PATIENCE = 600  # seconds; only what hangs takes so long, on however busy a machine
 
 
 def workspace(name: str = "w-test", *, investors: InvestorSettings | None = SMALL) -> Workspace:

@@ -6,18 +6,18 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, expect
+
+import waiting_runs
+from servers import end, first_answer, reserved_port
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -40,9 +40,7 @@ PHONE = {
     "user_agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 "
     "(KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1",
 }
-START_SECONDS = 90
-PATIENCE = 60_000  # milliseconds
-LONG = 240_000  # milliseconds, on a machine that has other things to do
+PATIENCE = 600_000  # milliseconds; only what hangs takes so long, on however busy a machine
 SETTLE = 150  # milliseconds
 PAGES = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
 # On a page that is opened by its own address Streamlit's client first asks for its server below
@@ -50,30 +48,13 @@ PAGES = ("market", "investors", "learn", "frontier", "preferences", "report", "r
 PROBES = re.compile(rf"/({'|'.join(PAGES)})/_stcore/(health|host-config)$")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_until_healthy(address: str, server: subprocess.Popen) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert server.poll() is None, "the server ended before it answered"
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            time.sleep(0.2)
-    raise AssertionError(f"{address} did not answer within {START_SECONDS} seconds")
+IMOP = (str(Path(sys.executable).with_name("imop")),)
+IMOP_THAT_WAITS = (sys.executable, str(Path(waiting_runs.__file__)))
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path, imop: tuple[str, ...] = IMOP) -> Iterator[str]:
     """The app, started away from the checkout as an installed one would be, and offline."""
-    port = free_port()
-    command = [Path(sys.executable).with_name("imop"), "app", "--port", str(port)]
     nowhere = "http://127.0.0.1:9"
     surroundings = {
         **os.environ,
@@ -83,16 +64,17 @@ def served(folder: Path) -> Iterator[str]:
         **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), nowhere),
         "NO_PROXY": "127.0.0.1",
     }
-    with (folder / "log").open("a") as log:
+    with (folder / "log").open("a") as log, reserved_port() as port:
+        address = f"http://127.0.0.1:{port}"
+        command = [*imop, "app", "--port", str(port)]
         server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=surroundings)
         try:
-            wait_until_healthy(f"http://127.0.0.1:{port}", server)
-            yield f"http://127.0.0.1:{port}"
+            assert first_answer(f"{address}/_stcore/health", server) == "ok"
+            yield address
             assert server.poll() is None, "the server died during the tests"
         finally:
-            server.terminate()
-            server.wait(timeout=20)
-    assert f"http://127.0.0.1:{port}" in (folder / "log").read_text()
+            end(server)
+    assert address in (folder / "log").read_text()
     assert "Traceback" not in (folder / "log").read_text()
 
 
@@ -138,11 +120,15 @@ class Visit:
     def settle(self) -> None:
         """Wait until the page has been drawn: idle now and still idle a moment later.
 
-        A click takes a moment to become a run, so that idle once may be idle too early.
+        A click takes a moment to become a run, so that idle once may be idle too early. How long
+        that moment is the server says itself: it answers a question of the page only after what
+        was clicked before.
         """
         idle = "[data-testid=stApp][data-test-script-state=notRunning]"
+        ask = "fetch('/_stcore/health', {cache: 'no-store'}).then(answer => answer.text())"
         for _ in range(2):
             self.page.wait_for_selector(idle)
+            self.page.evaluate(ask)
             self.page.wait_for_timeout(SETTLE)
         self.page.wait_for_selector(idle)
 
@@ -172,12 +158,12 @@ class Visit:
     def title(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name.capitalize(), exact=True).first
 
-    def learn(self, patience: int = PATIENCE) -> float:
+    def learn(self) -> float:
         """Press Learn and wait for the result; the seconds between."""
         self.open("learn")
         started = time.perf_counter()
         self.press("learn_start")
-        expect(self.page.get_by_text("What came out")).to_be_visible(timeout=patience)
+        expect(self.page.get_by_text("What came out")).to_be_visible()
         expect(self.charts().nth(1)).to_be_visible()
         seconds = time.perf_counter() - started
         self.settle()
@@ -244,12 +230,12 @@ def time_many(visit: Visit, history: bytes, portfolios: tuple[str, bytes]) -> di
     visit.choose("Upload portfolios")
     started = time.perf_counter()
     visit.upload("investor_file", *portfolios)
-    expect(visit.key("status")).to_contain_text(f"from {portfolios[0]}", timeout=LONG)
+    expect(visit.key("status")).to_contain_text(f"from {portfolios[0]}")
     visit.expect_charts(2)
     seconds["upload to charts"] = time.perf_counter() - started
     visit.settle()
     visit.picture("many")
-    seconds["click to result"] = visit.learn(LONG)
+    seconds["click to result"] = visit.learn()
     started = time.perf_counter()
     visit.open("preferences")
     visit.expect_charts(4)

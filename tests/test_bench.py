@@ -24,7 +24,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict:
     out = tmp_path_factory.mktemp("results")
     command = [Path(sys.executable).with_name("imop"), "bench", "--quick", "--json"]
     files = ["--out", out, "--page", out / "page.md"]
-    done = subprocess.run([*command, *files], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([*command, *files], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)
     assert json.loads((out / "quick.json").read_text()) == made
@@ -90,6 +90,4 @@ def test_a_missing_solver_leaves_a_section_that_says_so() -> None:
 def test_results_in_the_tree_and_the_page_agree() -> None:
     root = Path(__file__).resolve().parents[1]
     kept, page = root / "benchmarks" / "results" / "bench.json", root / "docs" / "benchmarks.md"
-    if not kept.exists():
-        pytest.skip("no results are kept yet; `make bench` makes them")
     assert page.read_text() == bench.page(json.loads(kept.read_text()))

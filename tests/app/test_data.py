@@ -1,7 +1,6 @@
 """Markets and investors: bundled, simulated, or read from files of every form; then limited."""
 
 import io
-import time
 
 import numpy as np
 import pandas as pd
@@ -194,7 +193,6 @@ def test_filter_search_and_pages(box):
 def test_a_hundred_thousand_investors_are_counted_not_drawn(box):
     name, content = portfolio_file("wide", 100_000)
     batch = InvestorBatch("upload", file=box.put(name, content))
-    started = time.perf_counter()
     settings = uploaded(box), InvestorSettings((batch,))
     people = crowd.load(*settings, box)
     picture = crowd.picture(*settings, box)
@@ -203,7 +201,6 @@ def test_a_hundred_thousand_investors_are_counted_not_drawn(box):
     assert len(picture.cells) < 2500
     assert int(picture.cells["count"].sum()) == 100_000
     assert len(crowd.page_of(people, crowd.shown_rows(people, (), ""), 999, 100)) == 100
-    print(f"100,000 investors read and counted in {time.perf_counter() - started:.1f} s")
 
 
 def test_offline_tickers_end_in_a_sentence(box, monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app_harness import SMALL, page, workspace
+from app_harness import PATIENCE, SMALL, page, workspace
 from imop_app.jobs import JOBS, TRAIL_POINTS, Job, JobBook
 from imop_app.services import learning, reports, results, summary
 from imop_app.services.errors import AppError, told
@@ -27,7 +27,6 @@ from imop_app.store import RunRecord
 from imop_engine import cli
 from imop_engine.errors import ImopError
 
-PATIENCE = 120
 MANY = InvestorSettings((InvestorBatch("simulate", Simulation(count=3000)),))
 PLAIN = LearnSettings(start="zero", refine=False)
 
@@ -63,14 +62,27 @@ def test_a_run_is_kept_and_shown():
     assert not of.adopt(), "a run is adopted once"
 
 
-def test_a_stopped_run_resumes_with_the_same_digits():
+def stopped_at_a_known_step(of: AppState, monkeypatch) -> Job:
+    """A run that is asked to stop while it does its fourth step, however fast it is."""
+    every = learning._steps
+
+    def steps(*arguments):
+        for number, step in enumerate(every(*arguments)):
+            if number == 3:
+                JOBS.get(of.workspace.id).stop()
+            yield step
+
+    monkeypatch.setattr(learning, "_steps", steps)
+    job = learning.start(of.workspace, of.store)
+    job.wait(PATIENCE)
+    monkeypatch.setattr(learning, "_steps", every)
+    return job
+
+
+def test_a_stopped_run_resumes_with_the_same_digits(monkeypatch):
     whole, parts = state(MANY, name="w-whole"), state(MANY, name="w-parts")
     run(whole)
-    job = learning.start(parts.workspace, parts.store)
-    while job.done == 0:
-        time.sleep(0.005)
-    job.stop()
-    job.wait(PATIENCE)
+    job = stopped_at_a_known_step(parts, monkeypatch)
     assert job.status == "stopped"
     assert 0 < job.done < 3000
     assert learning.can_resume(parts.workspace)
@@ -81,11 +93,7 @@ def test_a_stopped_run_resumes_with_the_same_digits():
 def test_a_stopped_run_resumes_after_a_restart_of_the_server(monkeypatch):
     whole, parts = state(MANY, name="w-whole"), state(MANY, name="w-parts")
     run(whole)
-    job = learning.start(parts.workspace, parts.store)
-    while job.done == 0:
-        time.sleep(0.005)
-    job.stop()
-    job.wait(PATIENCE)
+    stopped_at_a_known_step(parts, monkeypatch)
     fresh = JobBook()  # what a new process starts with
     monkeypatch.setattr(learning, "JOBS", fresh)
     assert learning.can_resume(parts.workspace)
@@ -140,7 +148,7 @@ def test_what_nobody_foresaw_is_told_as_our_fault_and_goes_with_the_settings():
 
     job = Job(of.settings, steps, lambda study: ("run-1", lambda: None), "odd", told=told)
     job.start()
-    job.wait(60)
+    job.wait(PATIENCE)
     assert job.status == "failed"
     assert "not in your data" in job.error
     assert "ValueError: zero-size array" in job.error

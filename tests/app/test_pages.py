@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import imop_app
 from app_harness import (
+    PATIENCE,
     charts_on,
     history_file,
     history_names,
@@ -25,10 +26,11 @@ from app_harness import (
 )
 from imop_app.components.words import WORDS
 from imop_app.jobs import JOBS
-from imop_app.services import results
+from imop_app.services import learning, results
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_app.workspace import Workspace, open_workspace
 from imop_engine.bundled import market
+from waiting_runs import waiting
 
 APP = Path(imop_app.__file__).parent
 VIEWS = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
@@ -49,7 +51,7 @@ def test_every_page_says_what_to_do_when_there_is_nothing_yet(view):
 
 
 def test_the_entry_opens_on_the_market_with_examples():
-    test = AppTest.from_file(str(APP / "main.py"), default_timeout=120).run()
+    test = AppTest.from_file(str(APP / "main.py"), default_timeout=PATIENCE).run()
     quiet(test)
     assert test.title[0].value == "Market"
     test.button(key="example_paper8").click().run()
@@ -281,17 +283,14 @@ def test_known_assets_anchor_the_rest():
     assert "order and the proportions" in said(quiet(test))
 
 
-def test_stopped_and_resumed_from_the_page():
-    # So many investors on so many assets that the run outlasts the click on Stop.
-    made = workspace(investors=InvestorSettings((InvestorBatch("simulate", Simulation(100_000)),)))
-    made.market = MarketSettings(bundled="us20")
-    made.save()
+def test_stopped_and_resumed_from_the_page(monkeypatch):
+    monkeypatch.setattr(learning, "_steps", waiting(learning._steps))
+    workspace()
     test = page("learn")
-    test.checkbox(key="learn_refine").uncheck().run()
     test.button(key="learn_start").click().run()
     job = JOBS.get("w-test")
     job.stop()
-    job.wait(60)
+    job.wait(PATIENCE)
     assert job.status == "stopped"
     quiet(test.run())
     assert "Stopped after" in said(test)
@@ -299,8 +298,10 @@ def test_stopped_and_resumed_from_the_page():
     done = job.done
     test.button(key="learn_resume").click().run()
     quiet(test)
-    assert job.done > done
+    assert job.status == "running"
     job.stop()
+    job.wait(PATIENCE)
+    assert job.done > done
 
 
 def test_later_portfolios_continue_the_run():
@@ -311,7 +312,7 @@ def test_later_portfolios_continue_the_run():
     quiet(test)
     test = page("learn")
     test.button(key="learn_continue").click().run()
-    JOBS.get("w-test").wait(60)
+    JOBS.get("w-test").wait(PATIENCE)
     quiet(test.run())
     state = state_of(test)
     assert results.record_of(state.store, state.workspace.run).rounds == 120
@@ -323,7 +324,7 @@ def test_two_runs_are_compared_renamed_opened_and_deleted():
     test = page("learn")
     test.selectbox(key="learn_grid").select(41).run()
     test.button(key="learn_start").click().run()
-    JOBS.get("w-test").wait(60)
+    JOBS.get("w-test").wait(PATIENCE)
     quiet(test.run())
     test = page("runs")
     assert charts_on(test) == 3
@@ -394,11 +395,12 @@ def test_charts_are_the_only_thing_views_take_from_the_report():
                 assert all(name.startswith("charts") for name in names), file.name
 
 
-def test_tables_and_pictures_are_what_they_say():
+def test_tables_and_pictures_are_what_they_say(monkeypatch):
     workspace()
     test = learned()
     from imop_app.services import reports
 
+    monkeypatch.setattr(reports, "PDF_SECONDS", PATIENCE)
     study = results.open_run(state_of(test).store, state_of(test).workspace.run)
     import io
 

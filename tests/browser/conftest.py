@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import sync_playwright
 
-from browser_harness import CHROMIUM, FLAGS, Visit, served
+from browser_harness import CHROMIUM, FLAGS, IMOP_THAT_WAITS, Visit, served
 
 
 @pytest.fixture(scope="session")
@@ -13,6 +13,15 @@ def address(tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine")
     with served(tmp_path_factory.mktemp("elsewhere")) as found:
+        yield found
+
+
+@pytest.fixture
+def address_of_waiting_runs(tmp_path):
+    """Another server, whose runs wait after their third step until they are told to stop."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    with served(tmp_path, IMOP_THAT_WAITS) as found:
         yield found
 
 

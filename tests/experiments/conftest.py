@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def results(folder):
     command = [IMOP, "reproduce", "all", "--quick", "--json", "--out", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -65,7 +65,7 @@ def test_a_part_that_vanishes_during_the_run_is_named(tmp_path, experiment):
 
 def test_the_shell_refuses_a_wrong_name_in_one_sentence(tmp_path):
     command = [Path(sys.executable).with_name("imop"), "reproduce", "fig9", "--out", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("imop: there is no experiment 'fig9'")
     assert done.stderr.count("\n") == 1

@@ -2,17 +2,15 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from servers import end, first_answer, reserved_port
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -24,7 +22,6 @@ FOLDERS = {
     "experiments": "imop_experiments",
 }
 SOURCES = (*FOLDERS, "pyproject.toml", "setup.py", "README.md", "LICENSE")
-SERVER_START_SECONDS = 60
 
 pytestmark = pytest.mark.packaging
 
@@ -107,32 +104,16 @@ def test_an_experiment_runs_and_its_page_needs_nothing_else(scripts: Path, tmp_p
 
 
 def test_the_app_answers_on_loopback(scripts: Path, tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     log = tmp_path / "server.log"
-    with log.open("w") as output:
+    with log.open("w") as output, reserved_port() as port:
         server = subprocess.Popen(
             [scripts / "imop", "app", "--port", str(port)],
             cwd=tmp_path,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    try:
-        health = wait_for(f"http://127.0.0.1:{port}/_stcore/health", server)
-        assert health == "ok", log.read_text()
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-
-
-def wait_for(address: str, server: subprocess.Popen[bytes]) -> str | None:
-    """Return the answer at the address, or None when the server ends or takes too long."""
-    deadline = time.monotonic() + SERVER_START_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
         try:
-            with urllib.request.urlopen(address, timeout=2) as response:
-                return response.read().decode()
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            time.sleep(0.1)
-    return None
+            health = first_answer(f"http://127.0.0.1:{port}/_stcore/health", server)
+            assert health == "ok", log.read_text()
+        finally:
+            end(server)

@@ -14,9 +14,7 @@ IMOP = Path(sys.executable).with_name("imop")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [IMOP, *arguments], capture_output=True, text=True, check=False, timeout=180
-    )
+    return subprocess.run([IMOP, *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +123,7 @@ def test_a_reader_who_leaves_early_gets_no_complaint():
     assert shown.stdout.readline() == "{\n"
     shown.stdout.close()
     assert shown.stderr.read() == ""
-    shown.wait(timeout=180)
+    shown.wait()
 
 
 def test_a_busy_port_is_said_before_anything_starts():

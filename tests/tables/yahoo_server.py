@@ -7,7 +7,6 @@ unknown, refuse for a while, send nothing, or keep silent.
 import datetime as dt
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlparse
 
@@ -71,6 +70,7 @@ class YahooServer:
         self.replies: dict[str, object] = {}
         self.asked: list[str] = []
         self.silent: set[str] = set()
+        self.closed = threading.Event()
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -78,7 +78,7 @@ class YahooServer:
                 ticker = urlparse(self.path).path.rsplit("/", 1)[-1]
                 server.asked.append(ticker)
                 if ticker in server.silent:
-                    time.sleep(30)
+                    server.closed.wait()
                     return
                 status, document = server.reply(ticker)
                 body = json.dumps(document).encode()
@@ -103,5 +103,6 @@ class YahooServer:
         return answer
 
     def close(self) -> None:
+        self.closed.set()
         self.http.shutdown()
         self.http.server_close()
