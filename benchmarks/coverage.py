@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from imop_engine.arguments import Vector
 from imop_engine.bundled import market
 from imop_engine.frontier import efficient_frontier
+from imop_engine.inference.estimating_equations import refine
 from imop_engine.inference.identify import identification
 from imop_engine.inference.preferences import investor_preferences
-from imop_engine.inference.solution import refine
 from imop_engine.learner import OnlineLearner
-from imop_engine.newton import polish
+from imop_engine.least_squares import polish
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.simulate import simulate_investors
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
     from imop_engine.history import History
     from imop_engine.inference.anchors import anchor_by_history, history_anchors, with_anchors
+    from imop_engine.inference.estimating_equations import Refined, refine
     from imop_engine.inference.fit import Fit, compare_fit, implied_returns, measure_fit
     from imop_engine.inference.identify import Identification, identification
     from imop_engine.inference.preferences import (
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
         weight_distribution,
     )
     from imop_engine.inference.resample import Bootstrap, bootstrap
-    from imop_engine.inference.solution import Refined, refine
     from imop_engine.inference.uncertainty import frontier_band
     from imop_engine.learner import Assignment, OnlineLearner
-    from imop_engine.newton import Polished, polish
+    from imop_engine.learner_state import LearnerState
+    from imop_engine.least_squares import Polished, polish
     from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
     from imop_engine.storage import export_study, load_study, save_study
@@ -54,8 +55,9 @@ _HOME = {
     "update": ("Update",),
     "backends": ("implicit_update",),
     "learner": ("Assignment", "OnlineLearner"),
+    "learner_state": ("LearnerState",),
     "history": ("History",),
-    "newton": ("Polished", "polish"),
+    "least_squares": ("Polished", "polish"),
     "batch": ("BatchFit", "JointUpdate", "batch_update", "fit_batch"),
     "theory": ("Constants", "constants"),
     "results": ("Result", "aligned_error", "risk_aversion", "summarize"),
@@ -63,7 +65,7 @@ _HOME = {
     "inference.anchors": ("anchor_by_history", "history_anchors", "with_anchors"),
     "inference.resample": ("Bootstrap", "bootstrap"),
     "inference.identify": ("Identification", "identification"),
-    "inference.solution": ("Refined", "refine"),
+    "inference.estimating_equations": ("Refined", "refine"),
     "inference.uncertainty": ("frontier_band",),
     "inference.preferences": (
         "FittedFamily",
@@ -95,6 +97,7 @@ __all__ = [
     "History",
     "Identification",
     "JointUpdate",
+    "LearnerState",
     "OnlineLearner",
     "Polished",
     "Preferences",

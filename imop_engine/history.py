@@ -38,6 +38,15 @@ class Recorder:
         self._thetas: list[Vector] = []
         self._size = size
 
+    @classmethod
+    def of(cls, history: History, stride: int) -> Recorder:
+        """One that goes on from what another kept."""
+        recorder = cls(history.theta.shape[1])
+        recorder.stride = stride
+        recorder._rounds = history.rounds.tolist()
+        recorder._thetas = list(history.theta.copy())
+        return recorder
+
     def add(self, done: int, thetas: Matrix) -> None:
         """Record theta after rounds done + 1, done + 2, ..."""
         at = 0

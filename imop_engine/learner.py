@@ -24,15 +24,11 @@ from imop_engine.curve import decisions as decide
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.history import History, Recorder
-from imop_engine.newton import (
-    SEARCH_WEIGHTS,
-    Information,
-    covariance_of,
-    flat_start,
-    opening_rates,
-)
+from imop_engine.identified_subspace import ZERO_EIGENVALUE_OF_STREAM, IdentifiedSubspace
+from imop_engine.learner_state import ActiveSet, LearnerState
 from imop_engine.problem import Problem
 from imop_engine.rounds import Rounds, run_backend, run_curve
+from imop_engine.second_order import SEARCH_WEIGHTS, SecondOrderState, flat_start, opening_rates
 from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT, is_rate
 from imop_engine.weights import EDGE, lam_of, simplex_rows, weight_grid
 
@@ -152,10 +148,8 @@ class OnlineLearner:
         self._certified = 0
         self._losses: list[Vector] = []
         self._recorder = Recorder(problem.theta_size)
-        self._information = Information.none(problem.theta_size)
-        self._working = np.empty(3 * problem.n + 1, np.int64)
-        self._side = np.zeros(3 * problem.n + 1, np.int64)
-        self._working_size = np.zeros(1, np.int64)
+        self._information = SecondOrderState.none(problem.theta_size)
+        self._active_set = ActiveSet.none(3 * problem.n + 1)
 
     @property
     def losses_(self) -> Vector:
@@ -177,13 +171,14 @@ class OnlineLearner:
     @property
     def noise_(self) -> float:
         """Standard deviation of one holding around the frontier ("newton" only)."""
-        return self._told().noise
+        return self._second_order().noise
 
     @property
     def covariance_(self) -> Matrix:
         """Covariance of theta_ ("newton" only); infinite variance where nothing was seen."""
-        told = self._told()
-        return covariance_of(self.problem, told.metric, told.noise)
+        told = self._second_order()
+        found = IdentifiedSubspace.of(self.problem.theta, told.metric, ZERO_EIGENVALUE_OF_STREAM)
+        return found.covariance(told.noise)
 
     @property
     def standard_errors_(self) -> Vector:
@@ -191,7 +186,7 @@ class OnlineLearner:
         result: Vector = np.sqrt(np.diag(self.covariance_))
         return result
 
-    def _told(self) -> Information:
+    def _second_order(self) -> SecondOrderState:
         if self.algorithm != "newton":
             raise InvalidInput(
                 f"algorithm {self.algorithm!r} collects no information; use algorithm='newton', "
@@ -267,22 +262,22 @@ class OnlineLearner:
         return self
 
     def _run_portfolio(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
-        arrays, theta_set = self.problem.portfolio, self.problem.theta
+        arrays, theta_set, active = self.problem.portfolio, self.problem.theta, self._active_set
         return int(
             kernels.portfolio_run(
                 arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
                 theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper,
                 arrays.caps, arrays.least_variance, arrays.least_variance_state, theta, Y, rates,
                 np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == "full",
-                self.node_limit, self._working, self._side, self._working_size,
+                self.node_limit, active.rows, active.sides, active.size,
                 told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives, told.thetas,
             )
         )  # fmt: skip
 
     def _run_newton(
-        self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds, information: Information
+        self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds, information: SecondOrderState
     ) -> int:
-        arrays, theta_set = self.problem.portfolio, self.problem.theta
+        arrays, theta_set, active = self.problem.portfolio, self.problem.theta, self._active_set
         return int(
             kernels.newton_run(
                 arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
@@ -290,7 +285,7 @@ class OnlineLearner:
                 arrays.caps, arrays.least_variance, arrays.least_variance_state, theta,
                 flat_start(self.problem), Y, rates, opening_rates(self._rate_at),
                 np.ascontiguousarray(lam_of(weight_grid(self.problem, SEARCH_WEIGHTS))),
-                self.forgetting, self.node_limit, self._working, self._side, self._working_size,
+                self.forgetting, self.node_limit, active.rows, active.sides, active.size,
                 information.metric, information.recent, information.sums, information.memory,
                 told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives, told.thetas,
             )
@@ -311,6 +306,39 @@ class OnlineLearner:
                 told.thetas,
             )
         )  # fmt: skip
+
+    def state(self) -> LearnerState:
+        """What has been learned so far, as copies: to save, to show, or to go on from."""
+        return LearnerState(
+            self.theta_.copy(), self.rounds_, self.updates_, self.nodes_, self._certified,
+            self.losses_, self.history_, self._recorder.stride, self._waiting.copy(),
+            self._information.copy(), self._active_set.copy(),
+        )  # fmt: skip
+
+    def restore(self, state: LearnerState) -> OnlineLearner:
+        """Go on from a state of a learner with the same problem and settings, to the same digits.
+
+        Args:
+            state: what `state()` of that learner gave, or `LearnerState.from_arrays`.
+
+        Returns:
+            This learner, which forgets whatever it had learned itself.
+        """
+        n, k = self.problem.n, self.problem.theta_size
+        if state.theta.shape != (k,) or state.waiting.shape[1:] != (n,):
+            raise InvalidInput(
+                f"the state is of a learner with {state.theta.size} unknowns, this problem has {k} "
+                f"unknowns and {n} variables; restore it with the problem it was learned on."
+            )
+        self.theta_ = state.theta.copy()
+        self.rounds_, self.updates_, self.nodes_ = state.rounds, state.updates, state.nodes
+        self._certified = state.certified
+        self._losses = [state.losses.copy()] if state.losses.size else []
+        self._recorder = Recorder.of(state.history, state.stride)
+        self._waiting = state.waiting.copy()
+        self._information = state.second_order.copy()
+        self._active_set = state.active_set.copy()
+        return self
 
     @cached_property
     def _solver(self) -> Backend:

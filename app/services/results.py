@@ -121,7 +121,7 @@ def fixed_error(study: Study) -> float | None:
 
 def settling(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:
     """The estimates while portfolios came in, and how far each block of them was off."""
-    return frames_learn.settled(study), frames.loss_blocks(study.state.learned["_losses"].ravel())
+    return frames_learn.settled(study), frames.loss_blocks(study.state.learned.losses)
 
 
 def notes(study: Study) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from imop_engine.capabilities import Capability
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import risk_of
 from imop_engine.gauge import require_fixed
-from imop_engine.inference.solution import least_investors
+from imop_engine.inference.estimating_equations import least_investors
 from imop_engine.problem import Problem, parameter_set
 
 # Portfolios nearer than this are one: a thousandth of the usual rounding of holdings.

@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.inference.fit import outlier_threshold
-from imop_engine.inference.information import Information, Place, tangent_matrix
+from imop_engine.inference.information import Place, ScoreInformation, tangent_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Bounds:
 
 
 def return_bounds(
-    info: Information, decisions: Matrix, covariance: Matrix, noise_sd: float, level: float
+    info: ScoreInformation, decisions: Matrix, covariance: Matrix, noise_sd: float, level: float
 ) -> Bounds:
     """Bounds on the return of each asset from the investors in whose portfolio it sits at a bound.
 
@@ -69,7 +69,9 @@ def return_bounds(
     return Bounds(low, high, investors)
 
 
-def price(info: Information, place: Place, i: int, lam: Vector) -> tuple[Vector, Vector, float]:
+def price(
+    info: ScoreInformation, place: Place, i: int, lam: Vector
+) -> tuple[Vector, Vector, float]:
     """rho_i at each lam, its weights c on the free assets' returns, and k."""
     frontier, free, k = info.frontier, place.free, place.segment
     Q = frontier.problem.covariance
@@ -87,7 +89,7 @@ def price(info: Information, place: Place, i: int, lam: Vector) -> tuple[Vector,
 
 
 def _price_error(
-    info: Information,
+    info: ScoreInformation,
     place: Place,
     lam: Vector,
     c: Vector,

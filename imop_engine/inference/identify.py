@@ -21,13 +21,10 @@ from imop_engine.capabilities import INFERENCE
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier, efficient_frontier
 from imop_engine.gauge import Gauge, gauge_of
+from imop_engine.identified_subspace import IdentifiedSubspace
+from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS, simulate_bias
 from imop_engine.inference.bounds import Bounds, return_bounds
-from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
-from imop_engine.inference.information import Information, information
-from imop_engine.inference.replay import UNSURE_OF_BIAS, replay
-from imop_engine.inference.seen import Seen, seen_part
-from imop_engine.inference.sentences import asset_sentence, direction_sentences
-from imop_engine.inference.solution import (
+from imop_engine.inference.estimating_equations import (
     Refined,
     Support,
     least_investors,
@@ -36,6 +33,9 @@ from imop_engine.inference.solution import (
     supported_information,
     unexplained,
 )
+from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
+from imop_engine.inference.information import ScoreInformation, information
+from imop_engine.inference.sentences import asset_sentence, direction_sentences
 from imop_engine.inference.uncertainty import frontier_band
 from imop_engine.problem import Problem
 
@@ -67,7 +67,7 @@ class Identification:
     covariance: Matrix  # of the estimated returns
     standard_errors: Vector  # NaN where there is none to give
     noise: Noise
-    noise_bias: Vector  # what errors in holdings add to the estimate, as a replay finds it
+    noise_bias: Vector  # what errors in holdings add to the estimate, as a simulation finds it
     step: Vector  # from the estimate to where the data want it
     converged: bool  # whether that place was found
     unseen: tuple[str, ...]  # directions that the data do not see, in words
@@ -149,7 +149,7 @@ def identification(
     the data contradict.
     Standard errors are the larger of those by the noise (estimated unless `noise_sd` is given) and
     those by the scores' own spread, which ask nothing of the noise (the sandwich). Bias and slope
-    come from a replay of the study whose errors are drawn with `seed`.
+    come from a simulated study whose errors are drawn with `seed`.
 
     Where the anchors leave shift or scale open, intervals of `relative` assets hold at the shift
     and scale of the estimate, and `gauge` says what is open.
@@ -172,23 +172,25 @@ def identification(
     support = support_of(info, Y, noise.sd)
     holders = unexplained(info, Y, noise.sd).sum(axis=0)
     info = supported_information(info, Y, None, support)
-    seen = seen_part(problem.theta, info.hessian)
-    again = replay(info, Y, seen, support, noise.sd, seed)
-    covariance = covariance_of(info, seen, again.gain, noise.sd)
+    subspace = IdentifiedSubspace.of(problem.theta, info.hessian)
+    simulated = simulate_bias(info, Y, subspace, support, noise.sd, seed)
+    covariance = sandwich_covariance(info, subspace, simulated.gain, noise.sd)
     bounds = return_bounds(info, Y, covariance, noise.sd, level)
     return _report(
-        problem, r, solution, len(Y), support, holders, seen, covariance, again.bias, bounds,
-        noise, float(level),
+        problem, r, solution, len(Y), support, holders, subspace, covariance, simulated.bias,
+        bounds, noise, float(level),
     )  # fmt: skip
 
 
-def covariance_of(info: Information, seen: Seen, gain: Matrix, noise_sd: float) -> Matrix:
+def sandwich_covariance(
+    info: ScoreInformation, subspace: IdentifiedSubspace, gain: Matrix, noise_sd: float
+) -> Matrix:
     """Covariance of the estimate: the sandwich, stretched where the noise alone asks for more.
 
-    `gain` is how the estimate answers to the scores (`Replay`).
+    `gain` is how the estimate answers to the scores (`SimulatedBias`).
     """
     model = noise_sd**2 * (gain @ info.hessian @ gain.T)
-    free = max(1, seen.assets.size - 2)
+    free = max(1, subspace.assets.size - 2)
     inflate = info.degrees / max(1, info.degrees - free)
     sandwich = inflate * (gain @ info.outer @ gain.T)
     own = np.diag(sandwich)
@@ -207,7 +209,7 @@ def _report(
     count: int,
     support: Support,
     holders: NDArray[np.int64],
-    seen: Seen,
+    subspace: IdentifiedSubspace,
     covariance: Matrix,
     bias: Vector,
     bounds: Bounds,
@@ -216,8 +218,8 @@ def _report(
 ) -> Identification:
     gauge = gauge_of(problem.theta.equalities, problem.theta.values)
     box_low, box_high = problem.theta.lower, problem.theta.upper
-    informed = np.isin(np.arange(problem.n), seen.assets)
-    anchored = np.diag(problem.theta.projector) <= 0.0
+    informed = np.isin(np.arange(problem.n), subspace.assets)
+    anchored = subspace.anchored
     dead = (holders >= least_investors(count)) & ~informed
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     step = solution.theta - r
@@ -228,7 +230,7 @@ def _report(
     high[bare] = np.where(dead, box_high, np.minimum(bounds.high, box_high))[bare]
     settled = solution.theta
     down, up = np.where(bare, low - settled, 0.0), np.where(bare, high - settled, 0.0)
-    rise, fall = np.maximum(seen.response, 0.0), np.minimum(seen.response, 0.0)
+    rise, fall = np.maximum(subspace.response, 0.0), np.minimum(subspace.response, 0.0)
     half = float(ndtri(0.5 + level / 2)) * np.hypot(errors, UNSURE_OF_BIAS * bias)
     seen_low = np.minimum(r, settled - bias - half + rise @ down + fall @ up)
     seen_high = np.maximum(r, settled - bias + half + rise @ up + fall @ down)
@@ -237,7 +239,7 @@ def _report(
         np.maximum(seen_low, box_low)[told],
         np.minimum(seen_high, box_high)[told],
     )
-    status = _statuses(problem, r, low, high, anchored, informed, dead, seen, bounds)
+    status = _statuses(problem, r, low, high, anchored, informed, dead, subspace, bounds)
     investors = np.where(informed, support.investors, bounds.investors).astype(np.int64)
     names = problem.theta_names
     sentences = tuple(
@@ -250,23 +252,27 @@ def _report(
     return Identification(
         problem, r, low, high, status, investors, sentences, covariance,
         np.where(told, errors, np.nan), noise, bias, step, solution.converged,
-        direction_sentences(seen.unseen, names, solution.theta), seen.unseen,
-        tuple(names[i] for i in np.flatnonzero(dead)), gauge,
-        _anchor_notes(names, anchored & ~informed, seen, high - low, half), level,
+        direction_sentences(subspace.open_directions, names, solution.theta),
+        subspace.open_directions, tuple(names[i] for i in np.flatnonzero(dead)), gauge,
+        _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
     )  # fmt: skip
 
 
 def _anchor_notes(
-    names: tuple[str, ...], idle: NDArray[np.bool_], seen: Seen, width: Vector, half: Vector
+    names: tuple[str, ...],
+    idle: NDArray[np.bool_],
+    subspace: IdentifiedSubspace,
+    width: Vector,
+    half: Vector,
 ) -> tuple[str, ...]:
     told = []
-    if len(seen.unseen) and idle.any():
+    if len(subspace.open_directions) and idle.any():
         told.append(
             f"The anchor on {', '.join(names[i] for i in np.flatnonzero(idle))} fixes nothing that "
             "the portfolios see, because too few investors hold it. Anchor what they hold."
         )
-    moved = np.abs(seen.response) * width > half[:, None]
-    leaning = np.flatnonzero(moved[seen.assets].any(axis=0))
+    moved = np.abs(subspace.response) * width > half[:, None]
+    leaning = np.flatnonzero(moved[subspace.assets].any(axis=0))
     if leaning.size:
         told.append(
             f"The anchors rest on {', '.join(names[i] for i in leaning)}, of which the portfolios "
@@ -283,11 +289,11 @@ def _statuses(
     anchored: NDArray[np.bool_],
     informed: NDArray[np.bool_],
     dead: NDArray[np.bool_],
-    seen: Seen,
+    subspace: IdentifiedSubspace,
     bounds: Bounds,
 ) -> tuple[str, ...]:
     box_low, box_high = problem.theta.lower, problem.theta.upper
-    open_ = seen.open_assets
+    open_ = subspace.open_assets
     above, below = bounds.high < box_high, bounds.low > box_low
     out = []
     for i in range(problem.n):

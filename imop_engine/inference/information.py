@@ -53,8 +53,12 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Information:
-    """Sums over investors at one value of the returns."""
+class ScoreInformation:
+    """Sums over investors at one value of the returns, for the estimating equations.
+
+    Not the information of least squares (`least_squares`): small holdings that are probably noise
+    are redistributed before residuals are taken, and turning points have a derivative of their own.
+    """
 
     frontier: Frontier
     projection: Projection
@@ -73,7 +77,7 @@ def information(
     projection: Projection | None = None,
     ignored: NDArray[np.bool_] | None = None,
     noise_sd: float = 0.0,
-) -> Information:
+) -> ScoreInformation:
     """Gather what `decisions` (a checked array) say at the returns of `frontier`.
 
     `counts` weights the rows, as a bootstrap does; `ignored` assets tell nothing, nor do those who
@@ -97,12 +101,12 @@ def information(
         score[free] += times @ scores
         if np.any(A):
             degrees += int(times.sum()) * (len(free) - 2)
-    return Information(
+    return ScoreInformation(
         frontier, found, lams, places, hessian, score, outer, degrees
     )  # fmt: skip
 
 
-def supporters(info: Information, noise_sd: float) -> NDArray[np.int64]:
+def supporters(info: ScoreInformation, noise_sd: float) -> NDArray[np.int64]:
     """How many investors inform about each asset: their nearest portfolio moves with its return,
     and holds it clear of its bounds by two standard deviations of the noise."""
     clear = clear_of_bounds(info.frontier, info.projection, noise_sd)

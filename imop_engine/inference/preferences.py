@@ -25,15 +25,6 @@ from scipy.stats import chi2
 from imop_engine.arguments import Vector, vector
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier
-from imop_engine.inference.cells import (
-    LEAST_EXPECTED,
-    SAME_WEIGHT,
-    cells_around,
-    even_cells,
-    grid_values,
-    merge_cells,
-    without_inner,
-)
 from imop_engine.inference.families import FAMILIES, Family, fit_counts
 from imop_engine.inference.fit import (
     Noise,
@@ -44,6 +35,15 @@ from imop_engine.inference.fit import (
 )
 from imop_engine.inference.identify import Identification
 from imop_engine.inference.intervals import Spread, weight_intervals
+from imop_engine.inference.weight_bins import (
+    LEAST_EXPECTED,
+    SAME_WEIGHT,
+    bins_around,
+    even_bins,
+    grid_values,
+    merge_bins,
+    without_inner,
+)
 from imop_engine.results import risk_aversion
 
 LEAST_INVESTORS: Final = 20  # fewer than this say little of a distribution with two parameters
@@ -279,7 +279,7 @@ def weight_distribution(
             f"{', '.join(FAMILIES)}."
         )
     values = grid_values(w, grid)
-    edges = without_inner(even_cells(w) if values is None else cells_around(values), plateaus)
+    edges = without_inner(even_bins(w) if values is None else bins_around(values), plateaus)
     counts = np.histogram(w, edges)[0].astype(np.int64)
     if np.count_nonzero(counts) < 2:
         raise InvalidInput(
@@ -352,7 +352,7 @@ def _test(
     """
     total = int(counts.sum())
     while True:
-        starts = merge_cells(total * family.cells(edges, inner))
+        starts = merge_bins(total * family.cells(edges, inner))
         edges = np.append(edges[starts], 1.0)
         counts = np.add.reduceat(counts, starts)
         inner, _ = fit_counts(family, edges, counts, inner)

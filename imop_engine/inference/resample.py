@@ -22,9 +22,9 @@ from imop_engine.arguments import Matrix, Vector
 from imop_engine.capabilities import INFERENCE
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier, risk_of
+from imop_engine.inference.estimating_equations import Support, refine_counts, support_of
 from imop_engine.inference.fit import some_decisions
 from imop_engine.inference.information import information
-from imop_engine.inference.solution import Support, refine_counts, support_of
 from imop_engine.inference.uncertainty import best_return
 from imop_engine.problem import Problem
 

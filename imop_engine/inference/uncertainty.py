@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from imop_engine.arguments import Vector
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
-from imop_engine.inference.replay import UNSURE_OF_BIAS
+from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS
 from imop_engine.problem import Problem
 
 if TYPE_CHECKING:  # it asks for its band here

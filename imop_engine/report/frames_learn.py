@@ -55,9 +55,9 @@ def estimates(trail: Sequence[Any], names: Sequence[str]) -> pd.DataFrame:
 
 def settled(study: Any) -> pd.DataFrame | None:
     """seen, asset, estimate while a finished study learned; None where that was not kept."""
-    learned = study.state.learned
-    rounds, thetas = learned.get("_recorder._rounds"), learned.get("_recorder._thetas")
-    if rounds is None or thetas is None or len(rounds) < 2:
+    history = study.state.learned.history
+    rounds, thetas = history.rounds, history.theta
+    if len(rounds) < 2:
         return None
     keep = np.unique(np.geomspace(1, len(rounds), LIVE_ROUNDS).astype(int)) - 1
     points = [_Seen(int(rounds[i]), thetas[i]) for i in keep]

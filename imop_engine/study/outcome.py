@@ -216,15 +216,14 @@ class Study:
     def figures(self) -> dict[str, Any]:
         """The run in numbers, for JSON."""
         learned = self.state.learned
-        updates = int(learned["updates_"])
         out: dict[str, Any] = {
             "assets": len(self.problem.names),
             "investors": len(self.data.portfolios),
             "rounds": self.rounds,
             "refused": int((~self.data.good).sum()),
-            "updates": updates,
-            "certified": int(learned["_certified"]) / updates if updates else 1.0,
-            "mean_loss": _mean(learned["_losses"]),
+            "updates": learned.updates,
+            "certified": learned.certified_share,
+            "mean_loss": _mean(learned.losses),
             "explained": self.fit.explained,
             "explained_without_outliers": self.fit.explained_without_outliers,
             "outliers": self.fit.outliers,

@@ -8,34 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
-from imop_engine.learner import OnlineLearner
+from imop_engine.learner_state import LearnerState
 from imop_engine.study.settings import StudySettings
 
-FORMAT: Final = 1
-# What the settings and the data make anew; everything else in a learner is what it has learned.
-GIVEN: Final = frozenset(
-    {
-        "problem",
-        "algorithm",
-        "rate",
-        "backend",
-        "node_limit",
-        "batch",
-        "forgetting",
-        "exact",
-        "weights_",
-    }
-)
+FORMAT: Final = 2  # 1 had private names of the learner in it; it is still read
+READS: Final = (1, FORMAT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +33,7 @@ class StudyState:
     values: Vector
     seen: str  # hash of the portfolios seen so far
     market: str  # hash of the moments
-    learned: dict[str, NDArray[Any]]
+    learned: LearnerState
 
 
 def digest(*arrays: Any) -> str:
@@ -61,7 +46,7 @@ def digest(*arrays: Any) -> str:
     return found.hexdigest()
 
 
-class Seen:
+class PortfolioDigest:
     """A hash of the first rows of a table that grows with them, so that asking often is cheap."""
 
     def __init__(self, decisions: Matrix) -> None:
@@ -76,55 +61,6 @@ class Seen:
         return self._hash.hexdigest()
 
 
-def freeze(learner: OnlineLearner) -> dict[str, NDArray[Any]]:
-    """What a learner has learned, as copies."""
-    learner.losses_  # noqa: B018  joins the losses of many calls, so that calls leave no trace
-    left_out = GIVEN | _computed(learner)
-    parts = {name: value for name, value in learner.__getstate__().items() if name not in left_out}
-    return dict(_flat(parts, ""))
-
-
-def _flat(parts: dict[str, Any], before: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Arrays by name; what an object inside holds is named after it, `object.part`."""
-    for name, value in parts.items():
-        if value is None:
-            continue
-        if isinstance(value, (np.ndarray, np.generic, int, float, list)):
-            yield before + name, np.array(value)
-        elif type(value).__module__.startswith("imop_engine."):
-            yield from _flat(vars(value), f"{before}{name}.")
-        else:
-            raise InvalidInput(
-                f"the learner's {name} is a {type(value).__name__}, which cannot be kept as "
-                "numbers; finish this run without a checkpoint."
-            )
-
-
-def thaw(learner: OnlineLearner, learned: dict[str, NDArray[Any]]) -> OnlineLearner:
-    """A new learner of the same settings, brought to where the other one stopped."""
-    for name, array in learned.items():
-        *path, last = name.split(".")
-        owner: Any = learner
-        for part in path:
-            owner = getattr(owner, part)
-        if isinstance(getattr(owner, last, None), list):
-            # a list of numbers, or of arrays of one length
-            setattr(owner, last, array.tolist() if array.ndim == 1 else [*array.copy()])
-        else:
-            setattr(owner, last, array.item() if array.ndim == 0 else array.copy())
-    return learner
-
-
-def _computed(learner: OnlineLearner) -> set[str]:
-    """Names that the learner computes from what was given and keeps."""
-    return {
-        name
-        for kind in type(learner).__mro__
-        for name, thing in vars(kind).items()
-        if type(thing).__name__ == "cached_property"
-    }
-
-
 def save_state(state: StudyState, path: Path | str) -> None:
     """Write a checkpoint. It replaces an older one only when it is whole."""
     target = Path(path)
@@ -135,7 +71,9 @@ def save_state(state: StudyState, path: Path | str) -> None:
         "seen": state.seen,
         "market": state.market,
     }
-    arrays: dict[str, Any] = {f"learned.{name}": array for name, array in state.learned.items()}
+    arrays: dict[str, Any] = {
+        f"learned.{name}": array for name, array in state.learned.to_arrays().items()
+    }
     arrays |= {"equalities": state.equalities, "values": state.values}
     arrays["about"] = np.array(json.dumps(about))
     half = target.with_name(target.name + ".part")
@@ -153,30 +91,33 @@ def load_state(path: Path | str) -> StudyState:
         with np.load(source, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
-        settings = StudySettings.from_dict(about["settings"])
-        learned = {
-            name.removeprefix("learned."): array
-            for name, array in arrays.items()
-            if name.startswith("learned.")
-        }
         version = int(about["format"])
-        state = StudyState(
-            settings,
-            int(about["rounds"]),
-            arrays["equalities"],
-            arrays["values"],
-            str(about["seen"]),
-            str(about["market"]),
-            learned,
-        )
+        state = _state_of(about, arrays) if version in READS else None
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise InvalidInput(
             f"{source} is not a checkpoint of a study, or it is damaged ({error}); start without "
             "resuming."
         ) from None
-    if version != FORMAT:
+    if state is None:
         raise InvalidInput(
             f"{source} is a checkpoint of format {version}, this version reads {FORMAT}; start "
             "without resuming."
         )
     return state
+
+
+def _state_of(about: dict[str, Any], arrays: dict[str, Any]) -> StudyState:
+    learned = {
+        name.removeprefix("learned."): array
+        for name, array in arrays.items()
+        if name.startswith("learned.")
+    }
+    return StudyState(
+        StudySettings.from_dict(about["settings"]),
+        int(about["rounds"]),
+        arrays["equalities"],
+        arrays["values"],
+        str(about["seen"]),
+        str(about["market"]),
+        LearnerState.from_arrays(learned),
+    )

@@ -20,10 +20,10 @@ from imop_engine.inference.anchors import anchor_by_history
 from imop_engine.learner import OnlineLearner
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.study.data import StudyData
+from imop_engine.study.joint_estimate import joint_estimate
 from imop_engine.study.outcome import Study
-from imop_engine.study.refining import fit_together
 from imop_engine.study.settings import StudySettings
-from imop_engine.study.state import Seen, StudyState, digest, freeze, thaw
+from imop_engine.study.state import PortfolioDigest, StudyState, digest
 
 # One step is as many portfolios as fit into this time: long enough to make drawing cheap beside
 # learning, short enough for a smooth bar and a stop that answers at once.
@@ -118,7 +118,7 @@ def steps_of(
     learner = _learner(problem, data, chosen)
     if state is not None:
         _require_same(state, data, chosen)
-        thaw(learner, state.learned)
+        learner.restore(state.learned)
     return _run(data, chosen, problem, learner)
 
 
@@ -190,7 +190,7 @@ def _run(
 ) -> Iterator[Progress]:
     started = time.perf_counter()
     Y, total, loss = data.decisions, len(data.decisions), float("nan")
-    largest, seen = max(1, total // STEPS_AT_LEAST), Seen(Y)
+    largest, seen = max(1, total // STEPS_AT_LEAST), PortfolioDigest(Y)
     size = min(FIRST_STEP, largest)
     while True:
         state = _state(learner, seen.upto(learner.rounds_), data, settings, problem)
@@ -207,7 +207,7 @@ def _run(
     theta = learner.theta_.copy()
     if settings.refine:
         yield Progress(REFINING, total, total, theta, loss, state)
-        theta, note = fit_together(problem, Y, theta)
+        theta, note = joint_estimate(problem, Y, theta)
         data = replace(data, notes=(*data.notes, note)) if note else data
     yield Progress(DESCRIBING, total, total, theta, loss, state)
     study = Study(settings, data, problem, theta, state, time.perf_counter() - started)
@@ -229,7 +229,7 @@ def _state(
         problem.theta.values.copy(),
         seen,
         digest(data.expected_returns, data.covariance),
-        freeze(learner),
+        learner.state(),
     )
 
 
@@ -248,7 +248,7 @@ def _require_same(state: StudyState, data: StudyData, settings: StudySettings) -
             "return history, or start anew."
         )
     few = len(data.decisions) < state.rounds
-    if few or state.seen != Seen(data.decisions).upto(state.rounds):
+    if few or state.seen != PortfolioDigest(data.decisions).upto(state.rounds):
         raise InvalidInput(
             f"the first {state.rounds} portfolios are not those that the run to resume has seen; "
             "give the same portfolios, new ones after them, or start anew."

@@ -76,6 +76,52 @@ def test_it_pickles_in_the_middle_and_goes_on(fresh, decisions):
     assert_same(learned(thawed, decisions[25:]), learned(fresh(), decisions))
 
 
+def test_its_state_goes_through_plain_arrays_and_on_to_the_same_digits(fresh, decisions, tmp_path):
+    learner = learned(fresh(), decisions[:25])
+    np.savez(tmp_path / "state.npz", **learner.state().to_arrays())
+    with np.load(tmp_path / "state.npz", allow_pickle=False) as arrays:
+        state = imop.LearnerState.from_arrays(dict(arrays))
+    restored = fresh().restore(state)
+    assert_same(restored, learner)
+    assert_same(learned(restored, decisions[25:]), learned(fresh(), decisions))
+    assert_same(learned(fresh().restore(state), decisions[25:]), learned(fresh(), decisions))
+    whole, again = learned(fresh(), decisions).state(), restored.state()
+    for name, array in whole.to_arrays().items():
+        if name != "active_set.rows":  # only the first few count
+            assert np.array_equal(array, again.to_arrays()[name]), name
+
+
+def test_a_state_is_apart_from_its_learner(fresh, decisions):
+    learner = learned(fresh(), decisions[:25])
+    state = learner.state()
+    before = {name: array.copy() for name, array in state.to_arrays().items()}
+    learned(learner, decisions[25:])
+    learned(fresh().restore(state), decisions[25:])
+    for name, array in state.to_arrays().items():
+        assert np.array_equal(array, before[name]), name
+    assert state.certified_share <= 1.0
+    assert state.rounds == 25
+
+
+def test_a_batch_that_waits_is_in_the_state(decisions):
+    def fresh():
+        return imop.OnlineLearner(problem_of("paper"), weights=6, batch=4)
+
+    state = learned(fresh(), decisions[:10]).state()
+    assert len(state.waiting) == 2
+    assert_same(learned(fresh().restore(state), decisions[10:20]), learned(fresh(), decisions[:20]))
+
+
+def test_a_state_of_another_problem_is_refused():
+    three = imop.OnlineLearner(imop.portfolio_problem(Q[:3, :3]))
+    with pytest.raises(imop.errors.InvalidInput, match="a learner with 3 unknowns, this problem"):
+        imop.OnlineLearner(problem_of("paper")).restore(three.state())
+    arrays = three.state().to_arrays()
+    del arrays["losses"]
+    with pytest.raises(imop.errors.InvalidInput, match="has no losses"):
+        imop.LearnerState.from_arrays(arrays)
+
+
 def test_it_is_deterministic(fresh, decisions):
     assert_same(learned(fresh(), decisions), learned(fresh(), decisions))
 

@@ -8,7 +8,6 @@ from scipy.stats import kstest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
-from imop_engine.inference.cells import cells_around, even_cells, merge_cells
 from imop_engine.inference.families import FAMILIES, fit_counts
 from imop_engine.inference.preferences import (
     investor_preferences,
@@ -16,6 +15,7 @@ from imop_engine.inference.preferences import (
     preference_segments,
     weight_distribution,
 )
+from imop_engine.inference.weight_bins import bins_around, even_bins, merge_bins
 from imop_engine.simulate import simulate_investors
 
 MARKETS = {name: market(name) for name in ("paper8", "us20")}
@@ -245,7 +245,7 @@ def test_a_density_is_the_slope_of_its_cdf_and_integrates_to_one():
 def test_the_fit_is_an_optimum():
     rng = np.random.default_rng(1)
     w = mixture(rng, 1000)
-    edges = even_cells(w)
+    edges = even_bins(w)
     counts = np.histogram(w, edges)[0]
     for family in FAMILIES.values():
         inner, value = fit_counts(family, edges, counts)
@@ -256,12 +256,12 @@ def test_the_fit_is_an_optimum():
 
 def test_merged_cells_expect_five_or_more():
     expected = np.random.default_rng(0).exponential(3.0, 200)
-    starts = merge_cells(expected)
+    starts = merge_bins(expected)
     sums = np.add.reduceat(expected, starts)
     assert sums.min() >= 5.0
     assert sums.sum() == pytest.approx(expected.sum())
-    assert merge_cells(np.array([1.0, 1.0])).tolist() == [0]
-    assert cells_around(np.array([0.0, 0.5, 1.0])).tolist() == [0.0, 0.25, 0.75, 1.0]
+    assert merge_bins(np.array([1.0, 1.0])).tolist() == [0]
+    assert bins_around(np.array([0.0, 0.5, 1.0])).tolist() == [0.0, 0.25, 0.75, 1.0]
 
 
 # -- segments ------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """A study: the same digits in any number of steps, stopped, resumed, continued, saved, opened."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import imop_engine as imop
+import reference
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.population import simulate_population
 from imop_engine.simulate import simulate_investors
 from imop_engine.study import load_state, more_steps, save_state
-from imop_engine.study.refining import fit_together, total_loss
+from imop_engine.study.joint_estimate import joint_estimate, total_loss
 from imop_engine.study.steps import DONE, SEARCHED
 
 FRAMES = ("frame_returns", "frame_investors", "frame_frontier", "frame_distribution")
@@ -53,8 +56,8 @@ def test_a_study_is_what_its_parts_say(study, moments, portfolios):
     start.partial_fit(portfolios[:SEARCHED])
     learner = imop.OnlineLearner(problem, weights="exact", theta0=start.theta_)
     learner.partial_fit(portfolios)
-    np.testing.assert_array_equal(study.state.learned["theta_"], learner.theta_)
-    refined, note = fit_together(problem, portfolios.to_numpy(), learner.theta_)
+    np.testing.assert_array_equal(study.state.learned.theta, learner.theta_)
+    refined, note = joint_estimate(problem, portfolios.to_numpy(), learner.theta_)
     np.testing.assert_array_equal(study.theta, refined)
     assert note == ""
     assert study.problem.theta.contains(study.theta)
@@ -69,7 +72,7 @@ def test_fitting_together_gets_over_what_stops_each_search_alone(us20):
     problem = imop.anchor_by_history(free, truth, held)
     learner = imop.OnlineLearner(problem, weights="exact", theta0=us20.expected_returns)
     start = learner.partial_fit(held).theta_
-    found, _ = fit_together(problem, held, start)
+    found, _ = joint_estimate(problem, held, start)
     alone = [search(problem, held, start).theta for search in (imop.polish, imop.refine)]
     least = min(total_loss(problem, held, theta) for theta in (start, *alone))
     assert total_loss(problem, held, found) <= least * (1 + 1e-9)
@@ -117,10 +120,34 @@ def test_a_stopped_run_goes_on_to_the_same_digits(
     state = load_state(tmp_path / "checkpoint.npz")
     last = exhaust(imop.study_steps(*moments, portfolios, truth=truth, state=state))
     np.testing.assert_array_equal(last.study.theta, study.theta)
-    np.testing.assert_array_equal(
-        last.study.state.learned["_losses"], study.state.learned["_losses"]
-    )
+    np.testing.assert_array_equal(last.study.state.learned.losses, study.state.learned.losses)
     assert last.study.figures["certified"] == study.figures["certified"]
+
+
+def test_a_checkpoint_of_version_0_1_0_goes_on_to_the_same_digits():
+    """The file was written by that version, under names that were private to its learner."""
+    Q, r = reference.SECURITIES_COVARIANCE, reference.SECURITIES_RETURN
+    problem = imop.portfolio_problem(Q)
+    held = np.array([imop.solve(problem, r, w) for w in np.linspace(0.1, 0.9, 24)]).round(3)
+    state = load_state(Path(__file__).with_name("checkpoint_format_1.npz"))
+    assert state.rounds == state.learned.rounds == len(state.learned.losses) == 12
+    resumed = exhaust(imop.study_steps(r, Q, held, state=state)).study
+    whole = exhaust(imop.study_steps(r, Q, held, state.settings)).study
+    np.testing.assert_allclose(resumed.theta, whole.theta, rtol=1e-9)
+    np.testing.assert_allclose(
+        resumed.state.learned.losses, whole.state.learned.losses, rtol=1e-6, atol=1e-15
+    )
+
+
+def test_a_checkpoint_of_a_later_format_is_refused(study, tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    save_state(study.state, path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 2', '"format": 3'))
+    np.savez(path, **arrays)
+    with pytest.raises(InvalidInput, match="is a checkpoint of format 3, this version reads 2"):
+        load_state(path)
 
 
 @pytest.mark.parametrize(

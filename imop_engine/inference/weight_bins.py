@@ -19,7 +19,7 @@ SAME_WEIGHT: Final = 1e-9  # weights closer than this are one value
 INVESTORS_PER_GRID_VALUE: Final = 2.0
 
 
-def even_cells(weights: Vector) -> Vector:
+def even_bins(weights: Vector) -> Vector:
     """Edges of even cells on 0 to 1: Freedman and Diaconis, and at least 2 count^(2/5)."""
     quarter, three = np.quantile(weights, [0.25, 0.75])
     width = 2.0 * float(three - quarter) / len(weights) ** (1.0 / 3.0)
@@ -28,16 +28,16 @@ def even_cells(weights: Vector) -> Vector:
     return np.linspace(0.0, 1.0, cells + 1)
 
 
-def cells_around(values: Vector) -> Vector:
+def bins_around(values: Vector) -> Vector:
     """Edges halfway between the values of a grid, and 0 and 1."""
     middle = (values[1:] + values[:-1]) / 2.0
     return np.concatenate([[0.0], middle, [1.0]])
 
 
-def merge_cells(expected: Vector, least: float = LEAST_EXPECTED) -> NDArray[np.int64]:
+def merge_bins(expected: Vector, least: float = LEAST_EXPECTED) -> NDArray[np.int64]:
     """First cell of each group of neighbours that expects `least` or more.
 
-    >>> merge_cells(np.array([1.0, 2.0, 3.0, 9.0, 1.0])).tolist()
+    >>> merge_bins(np.array([1.0, 2.0, 3.0, 9.0, 1.0])).tolist()
     [0, 3]
     """
     starts, total = [0], 0.0

@@ -28,10 +28,10 @@ SLACK: Final = 0.5
 ENOUGH_PORTFOLIOS: Final = 4000
 
 
-def fit_together(problem: Problem, decisions: Matrix, theta: Vector) -> tuple[Vector, str]:
+def joint_estimate(problem: Problem, decisions: Matrix, theta: Vector) -> tuple[Vector, str]:
     """The refined estimate, or the one that was given and why it stayed."""
-    from imop_engine.inference.solution import refine
-    from imop_engine.newton import polish
+    from imop_engine.inference.estimating_equations import refine
+    from imop_engine.least_squares import polish
 
     some = decisions[:: -(-len(decisions) // ENOUGH_PORTFOLIOS)]
     best, least = theta, total_loss(problem, some, theta)

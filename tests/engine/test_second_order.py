@@ -8,7 +8,7 @@ import imop_engine as imop
 import reference
 from imop_engine import kernels
 from imop_engine.history import MOST_KEPT
-from imop_engine.newton import flat_start
+from imop_engine.second_order import flat_start
 from imop_engine.weights import lam_of, weight_of
 
 Q, TRUE = reference.SECURITIES_COVARIANCE, reference.SECURITIES_RETURN

@@ -1,4 +1,4 @@
-"""A replay knows the bias that noise causes, and what the slope of the scores is."""
+"""A simulated study knows the bias that noise causes, and what the slope of the scores is."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,15 @@ import pytest
 import imop_engine as imop
 from imop_benchmarks import coverage
 from imop_engine.bundled import market
+from imop_engine.identified_subspace import IdentifiedSubspace
+from imop_engine.inference.bias_simulation import (
+    likely_weights,
+    rounding_step,
+    simulate_bias,
+    simulated_portfolios,
+)
+from imop_engine.inference.estimating_equations import support_of
 from imop_engine.inference.information import information
-from imop_engine.inference.replay import likely_weights, portfolios_again, replay, rounding_step
-from imop_engine.inference.seen import seen_part
-from imop_engine.inference.solution import support_of
 from imop_engine.simulate import round_portfolios, simulate_investors
 
 EIGHT = market("paper8")
@@ -31,7 +36,7 @@ def draw(count, seed, noise="gaussian", level=0.01):
     ("name", "asset", "seen", "left"),
     [("uniform, sd 0.01", 5, 1.3, 0.9), ("normal, rounded to 0.001", 1, 0.6, 0.5)],
 )
-def test_a_replay_finds_most_of_the_bias(name, asset, seen, left):
+def test_a_simulation_finds_most_of_the_bias(name, asset, seen, left):
     """Of 60 studies: 1.9 standard errors of which 0.6 stay, and 1.1 of which 0.1 stay."""
     case = next(case for case in coverage.CASES if case.name == name)
     problem, truth = coverage.problem_of(case)
@@ -66,17 +71,17 @@ def test_rounding_is_replayed_as_rounding():
     assert rounding_step(rounded, 0.05) is None  # other errors are larger
     assert rounding_step(X, 0.003) is None
     assert rounding_step(np.eye(8), 1e-6) is None  # whole numbers are no sign of rounding
-    again = portfolios_again(FRONTIER, rounded, 0.003, np.random.default_rng(1))
+    again = simulated_portfolios(FRONTIER, rounded, 0.003, np.random.default_rng(1))
     np.testing.assert_allclose(again * 100, np.rint(again * 100), atol=1e-9)
 
 
-def test_without_noise_there_is_nothing_to_replay():
+def test_without_noise_there_is_nothing_to_simulate():
     Y = draw(300, 2, "none").portfolios
     info = information(FRONTIER, Y)
-    seen = seen_part(PROBLEM.theta, info.hessian)
-    told = replay(info, Y, seen, support_of(info, Y, 0.0), 0.0, 0)
+    subspace = IdentifiedSubspace.of(PROBLEM.theta, info.hessian)
+    told = simulate_bias(info, Y, subspace, support_of(info, Y, 0.0), 0.0, 0)
     assert np.array_equal(told.bias, np.zeros(8))
-    assert told.gain is seen.inverse
+    assert told.gain is subspace.inverse
 
 
 def test_the_gain_is_never_below_the_inverse_and_close_to_it_for_small_errors():
@@ -85,10 +90,10 @@ def test_the_gain_is_never_below_the_inverse_and_close_to_it_for_small_errors():
         Y = draw(1000, 3, level=level).portfolios
         theta = imop.refine(PROBLEM, Y, TRUE).theta
         info = information(imop.efficient_frontier(PROBLEM, theta), Y)
-        seen = seen_part(PROBLEM.theta, info.hessian)
-        gain = replay(info, Y, seen, support_of(info, Y, level), level, 0).gain
+        subspace = IdentifiedSubspace.of(PROBLEM.theta, info.hessian)
+        gain = simulate_bias(info, Y, subspace, support_of(info, Y, level), level, 0).gain
         free = np.delete(np.arange(8), [0, 6])
-        wide, narrow = np.diag(gain @ info.hessian @ gain.T)[free], np.diag(seen.inverse)[free]
+        wide, narrow = np.diag(gain @ info.hessian @ gain.T)[free], np.diag(subspace.inverse)[free]
         ratio = np.sqrt(wide / narrow)
         assert np.all(ratio > 1.0 - 1e-9)
         assert ratio.max() < most
@@ -98,6 +103,6 @@ def test_the_gain_is_never_below_the_inverse_and_close_to_it_for_small_errors():
 def test_a_replay_is_quick_for_large_samples_too():
     """Every so many-th investor plays."""
     Y = draw(45_000, 4).portfolios
-    again = portfolios_again(FRONTIER, Y, 0.01, np.random.default_rng(1))
+    again = simulated_portfolios(FRONTIER, Y, 0.01, np.random.default_rng(1))
     assert len(again) == 2 * 15_000
     np.testing.assert_allclose(again.sum(axis=1), 1.0)

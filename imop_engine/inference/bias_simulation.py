@@ -1,12 +1,13 @@
-"""The study played again with beliefs that are known, to see what the method makes of them.
+"""The study simulated with beliefs that are known, to see what the method makes of them.
 
 Errors in holdings bend the estimate: small holdings are cut at zero near turning points, and
-investors are assigned to the wrong stretch of the frontier. No formula knows how far; a replay
-does. Investors are drawn who believe in the solution, at weights that their portfolios allow for,
-their portfolios get errors like those in the data, and the returns are estimated from them again.
-Where that estimate comes out is the bias; how much the scores answer to a change of the returns is
-the slope that standard errors need. It is less than the information says, because those who change
-their stretch answer less: errors of 0.01 in each holding made standard errors a tenth too small.
+investors are assigned to the wrong stretch of the frontier. No formula knows how far; a
+simulation does. Investors are drawn who believe in the solution, at weights that their portfolios
+allow for, their portfolios get errors like those in the data, and the returns are
+estimated from them again. Where that estimate comes out is the bias; how much the scores answer to
+a change of the returns is the slope that standard errors need. It is less than the
+information says, because those who change their stretch answer less: errors of 0.01 in each holding
+made standard errors a tenth too small.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ import numpy as np
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import Frontier, efficient_frontier
-from imop_engine.inference.cells import cells_around
+from imop_engine.identified_subspace import IdentifiedSubspace
+from imop_engine.inference.estimating_equations import Support, refine_counts
 from imop_engine.inference.fit import AT_BOUND
-from imop_engine.inference.information import Information, information
-from imop_engine.inference.seen import Seen
-from imop_engine.inference.solution import Support, refine_counts
+from imop_engine.inference.information import ScoreInformation, information
+from imop_engine.inference.weight_bins import bins_around
 from imop_engine.simulate import round_portfolios
 from imop_engine.weights import lam_of, weight_of
 
 # Investors drawn: then the bias is known to a tenth of a standard error with 1,000 investors, and
-# a replay takes a tenth of a second for 8 assets.
+# a simulation takes a tenth of a second for 8 assets.
 DRAWN: Final = 5_000
 MOST_DRAWN: Final = 20_000  # of a large sample every so many-th investor plays
 # Errors come in pairs, e and -e, so that what is not bias cancels. Rounding has no such pairs:
 # more investors have to be drawn for the same precision.
 WITHOUT_PAIRS: Final = 4
-ENOUGH: Final = 0.1  # standard errors of the replayed sample, which is larger than the study
+ENOUGH: Final = 0.1  # standard errors of the simulated sample, which is larger than the study
 POINTS: Final = 300  # of the frontier, at which an investor may have been
 # Steps in which holdings are reported, coarse to fine. Rounding to a step leaves errors of 0.3
 # steps; data whose noise is not of that size hold other errors too, or none at all.
 STEPS: Final = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 WHOLE: Final = 1e-6  # of a step: files keep some ten digits
 ROUNDING_NOISE: Final = (0.1, 0.5)
-# The slope is a difference over this many standard errors of the replayed sample: enough investors
+# The slope is a difference over this many standard errors of the simulated sample: enough investors
 # change their stretch on the way to count them, and the curvature does not show.
 APART: Final = 3.0
 SLOPE_ROWS: Final = 10_000  # for the slope a few per cent are good enough
@@ -48,34 +49,41 @@ SLOPE_ROWS: Final = 10_000  # for the slope a few per cent are good enough
 # these intervals, and with less than a third only where hardly anything is known.
 LEAST_ANSWER: Final = 1 / 3
 DEPENDENT: Final = 1e-9  # eigenvalues of a correlation matrix below this are zero
-# What a replay finds of the bias is taken off the middle of an interval, and this share
+# What a simulation finds of the bias is taken off the middle of an interval, and this share
 # of it counts as a standard error of its own: in trials with errors of 0.01 and 0.02 in a holding
 # a third of the largest biases stayed.
 UNSURE_OF_BIAS: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
-    """What a replay tells of the estimate."""
+class SimulatedBias:
+    """What the simulated study tells of the estimate."""
 
     bias: Vector  # what errors in holdings add to the returns
     gain: Matrix  # how the estimate answers to a unit of score; without noise the inverse of H
 
 
-def replay(
-    info: Information, Y: Matrix, seen: Seen, support: Support, noise_sd: float, seed: int
-) -> Replay:
+def simulate_bias(
+    info: ScoreInformation,
+    Y: Matrix,
+    subspace: IdentifiedSubspace,
+    support: Support,
+    noise_sd: float,
+    seed: int,
+) -> SimulatedBias:
     """Draw the study again around the solution `info` was taken at, and estimate once more."""
     problem, r = info.frontier.problem, info.frontier.theta
-    if noise_sd <= AT_BOUND or seen.assets.size == 0:
-        return Replay(np.zeros(problem.n), seen.inverse)
-    drawn = portfolios_again(info.frontier, Y, noise_sd, np.random.default_rng(seed))
+    if noise_sd <= AT_BOUND or subspace.assets.size == 0:
+        return SimulatedBias(np.zeros(problem.n), subspace.inverse)
+    drawn = simulated_portfolios(info.frontier, Y, noise_sd, np.random.default_rng(seed))
     there = refine_counts(problem, drawn, r, None, support, ENOUGH).theta
-    bias = np.where(np.isin(np.arange(problem.n), seen.assets), there - r, 0.0)
-    return Replay(bias, _gain(info.frontier, drawn, len(Y), there, seen, support, noise_sd))
+    bias = np.where(np.isin(np.arange(problem.n), subspace.assets), there - r, 0.0)
+    return SimulatedBias(
+        bias, _gain(info.frontier, drawn, len(Y), there, subspace, support, noise_sd)
+    )
 
 
-def portfolios_again(
+def simulated_portfolios(
     frontier: Frontier, Y: Matrix, noise_sd: float, rng: np.random.Generator
 ) -> Matrix:
     """Portfolios of investors like those of Y who believe in this frontier, with their errors."""
@@ -113,15 +121,15 @@ def likely_weights(
 ) -> Vector:
     """Weights that investors with portfolios Y may have, `times` each: all of the first draw first.
 
-    The nearest efficient portfolio will not do: errors have moved it once already, and a replay of
-    nearest portfolios showed only half of the bias. So the weight is drawn by how
+    The nearest efficient portfolio will not do: errors have moved it once already, and a
+    simulation of nearest portfolios showed only half of the bias. So the weight is drawn by how
     likely the errors then are, all weights being alike before (Bayes' rule with an even prior).
     Alike at the scale at which the median investor has weight one half: portfolios know no other.
     """
     middle = float(np.median(lam_of(frontier.project(Y).weights))) or 1.0
     grid, X = frontier.sample(POINTS)
     lams = lam_of(grid)
-    edges = cells_around(lams / (lams + middle))
+    edges = bins_around(lams / (lams + middle))
     apart = float(np.linalg.norm(np.diff(X, axis=0), axis=1).max(initial=0.0))
     squares = np.sum(Y**2, axis=1)[:, None] + np.sum(X**2, axis=1) - 2.0 * Y @ X.T
     squares -= squares.min(axis=1, keepdims=True)
@@ -142,13 +150,13 @@ def _gain(
     drawn: Matrix,
     count: int,
     r: Vector,
-    seen: Seen,
+    subspace: IdentifiedSubspace,
     support: Support,
     noise_sd: float,
 ) -> Matrix:
     """V D^-1 V', where V V' is the inverse of the information and D the slope of the scores in
     units of it: one where the information tells the whole answer."""
-    V = _root(seen.inverse)
+    V = _root(subspace.inverse)
     some = drawn[:: -(-len(drawn) // SLOPE_ROWS)]
     share = len(some) / count
     apart = APART * noise_sd / np.sqrt(share)
@@ -169,7 +177,7 @@ def _gain(
 
 
 def _root(inverse: Matrix) -> Matrix:
-    """V with V V' = inverse, a column for each direction that is seen."""
+    """V with V V' = inverse, a column for each direction that is identified."""
     size = np.sqrt(np.maximum(np.diag(inverse), 0.0))
     free = np.flatnonzero(
         size > DEPENDENT * size.max()

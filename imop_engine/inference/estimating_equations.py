@@ -19,10 +19,10 @@ from imop_engine.capabilities import INFERENCE
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.gauge import gauge_of
+from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.bounds import price
 from imop_engine.inference.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_decisions
-from imop_engine.inference.information import Information, information, supporters
-from imop_engine.inference.seen import one_step, seen_part
+from imop_engine.inference.information import ScoreInformation, information, supporters
 from imop_engine.problem import Problem
 
 # An estimate that rests on fewer investors than this, or than a tenth of a small sample, rests on
@@ -173,7 +173,7 @@ def _point(
         efficient_frontier(problem, r), Y, counts, ignored=support.ignored,
         noise_sd=support.noise_sd,
     )  # fmt: skip
-    step = one_step(seen_part(problem.theta, info.hessian), info.score)
+    step = IdentifiedSubspace.of(problem.theta, info.hessian).step(info.score)
     wish = max(0.0, float(info.score @ step))
     # noise by its larger estimate, so that dead assets on the way do not make an error look long
     usual = float(np.sqrt(np.mean(info.projection.distances**2) / problem.n))
@@ -182,7 +182,7 @@ def _point(
     return _Point(r, step, wish, left, _loss(info, counts))
 
 
-def support_of(info: Information, Y: Matrix, noise_sd: float | None = None) -> Support:
+def support_of(info: ScoreInformation, Y: Matrix, noise_sd: float | None = None) -> Support:
     """Which assets enough investors hold beyond the noise, at one estimate."""
     if noise_sd is None:
         try:
@@ -194,15 +194,15 @@ def support_of(info: Information, Y: Matrix, noise_sd: float | None = None) -> S
 
 
 def supported_information(
-    info: Information, Y: Matrix, counts: Vector | None, support: Support
-) -> Information:
+    info: ScoreInformation, Y: Matrix, counts: Vector | None, support: Support
+) -> ScoreInformation:
     """The same sums without the assets that too few investors hold."""
     if not np.any(support.ignored & (np.diag(info.hessian) > 0)):
         return info
     return information(info.frontier, Y, counts, info.projection, support.ignored, support.noise_sd)
 
 
-def _loss(info: Information, counts: Vector | None) -> float:
+def _loss(info: ScoreInformation, counts: Vector | None) -> float:
     squares = info.projection.distances**2
     return float(squares.sum() if counts is None else counts @ squares)
 
@@ -241,7 +241,7 @@ def _awake(problem: Problem, Y: Matrix, r: Vector) -> Vector:
     return r
 
 
-def _usual_error(info: Information, Y: Matrix) -> float:
+def _usual_error(info: ScoreInformation, Y: Matrix) -> float:
     """The error in a holding by medians: one asset that is wrong for a third of the investors
     swells the mean of squares, and would hide behind it."""
     problem, points = info.frontier.problem, info.projection.points
@@ -250,7 +250,7 @@ def _usual_error(info: Information, Y: Matrix) -> float:
     return MAD_TO_SD * float(np.median(sizes)) if sizes.size else 0.0
 
 
-def _perhaps_held(info: Information, Y: Matrix, noise_sd: float) -> NDArray[np.bool_]:
+def _perhaps_held(info: ScoreInformation, Y: Matrix, noise_sd: float) -> NDArray[np.bool_]:
     """Who may hold what the estimate leaves at its bound: beyond error alone, or as a group.
 
     Errors cut at zero leave 0.4 noise sds on average, with a spread of 0.58; neighbours on the
@@ -281,7 +281,7 @@ def _regauged(problem: Problem, r: Vector) -> Vector:
     return scale * r + shift if scale > 0 else r
 
 
-def unexplained(info: Information, Y: Matrix, noise_sd: float) -> NDArray[np.bool_]:
+def unexplained(info: ScoreInformation, Y: Matrix, noise_sd: float) -> NDArray[np.bool_]:
     """Who holds what, beyond error, where the nearest efficient portfolio is at a bound."""
     points, problem = info.projection.points, info.frontier.problem
     room = np.minimum(points - problem.lower, problem.upper - points)
