@@ -4,6 +4,8 @@
 PYTHON ?= python3
 PORT   ?= 8501
 BIN    := .venv/bin
+# Set, every start would translate all it imports anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 READY     := .venv/.ready
 READY_DEV := .venv/.ready-dev

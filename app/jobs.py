@@ -43,7 +43,8 @@ class Job:
     """One run under way: how far it is, what it has seen, and how it ended.
 
     `keep` takes the study and returns the id under which it can be shown from now on, and a
-    function that writes it down; `told` says in a sentence what went wrong.
+    function that writes it down; `told` says in a sentence what went wrong. `before` waits for what
+    the first step needs, and answers False where the event it is given was set meanwhile.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Job:
         name: str,
         checkpoint: Callable[[Any], None] | None = None,
         told: Callable[[BaseException], str] = str,
+        before: Callable[[threading.Event], bool] | None = None,
     ) -> None:
         self.settings = settings
         self.name = name
@@ -70,6 +72,7 @@ class Job:
         self._keep = keep
         self._checkpoint = checkpoint
         self._told = told
+        self._before = before
         self._last: Any = None
         self._trail: list[Point] = []
         self._every = 1
@@ -122,6 +125,9 @@ class Job:
     def _work(self) -> None:
         try:
             if self._steps is None:
+                if not self._is_prepared():
+                    self.status = "stopped"
+                    return
                 self._steps = self._make()
             for step in self._steps:
                 self._note(step)
@@ -143,6 +149,15 @@ class Job:
             self.status, self._steps = "failed", None
         finally:
             self._ended.set()
+
+    def _is_prepared(self) -> bool:
+        """Wait for what the first step needs; False where it was stopped before."""
+        if self._before is None:
+            return True
+        self.stage = "preparing"
+        prepared = self._before(self._stop)
+        self.stage = "starting"
+        return prepared
 
     def _note(self, step: Any) -> None:
         with self._lock:

@@ -156,7 +156,7 @@ def from_plain(kind: type[T], plain: Any) -> T:
 
 
 def _read(kind: Any, plain: Any) -> Any:
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         if not isinstance(plain, dict):
             raise ValueError(f"{kind.__name__} needs named values, not {plain!r}")
         hints = get_type_hints(kind)

@@ -7,9 +7,19 @@ import threading
 from importlib import import_module
 from typing import Final
 
+from imop_app.services.preparing import PREPARATION
+
 LOG = logging.getLogger("imop")
 VIEWS: Final = ("investors", "learn", "frontier", "preferences", "report", "runs", "lab")
 _ONCE = threading.Lock()
+
+
+def prepare() -> None:
+    """Start compiling the numerical code, where that has not been done; returns at once.
+
+    The shell calls this before the server starts, so that the two start side by side.
+    """
+    threading.Thread(target=PREPARATION.begin, name="prepare", daemon=True).start()
 
 
 def begin() -> None:
@@ -20,8 +30,10 @@ def begin() -> None:
 
 def _load() -> None:
     try:
+        PREPARATION.begin()
         for name in VIEWS:
             import_module(f"imop_app.views.{name}")
-        import_module("imop_app.services.warm").compiled_code()
+        if PREPARATION.wait():
+            import_module("imop_app.services.warm").compiled_code()
     except Exception:  # a page that needs it will say what is wrong; this thread only helps
         LOG.debug("loading ahead failed", exc_info=True)

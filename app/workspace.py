@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from imop_app.home import FileBox, data_folder, is_safe, new_id, write_json
 from imop_app.settings import (
@@ -17,6 +17,8 @@ from imop_app.settings import (
     from_plain,
     to_plain,
 )
+
+T = TypeVar("T")
 
 FILE: Final = "workspace.json"
 VERSION: Final = 1
@@ -50,6 +52,20 @@ class Workspace:
     def box(self) -> FileBox:
         """The files the analyst gave."""
         return FileBox(self.folder / "files")
+
+    @property
+    def chosen_market(self) -> MarketSettings:
+        """The market, for what comes after its choice."""
+        if self.market is None:
+            raise ValueError("no market was chosen yet")
+        return self.market
+
+    @property
+    def chosen_investors(self) -> InvestorSettings:
+        """The investors, for what comes after their choice."""
+        if self.investors is None:
+            raise ValueError("no investors were chosen yet")
+        return self.investors
 
     @property
     def settings(self) -> Settings | None:
@@ -140,7 +156,7 @@ def _read(identifier: str, plain: dict[str, object]) -> Workspace:
     return read
 
 
-def _optional(kind, plain):
+def _optional(kind: type[T], plain: object) -> T | None:
     return None if plain is None else from_plain(kind, plain)
 
 

@@ -2,7 +2,8 @@
 
 The work is cut into tasks, each a tiny run of the engine's own functions, so that the kernels see
 the very types they will see later. Tasks run in worker processes, what a first run of the app needs
-first; what one has compiled the others load from disk.
+first; what one has compiled the others load from disk. One process compiles at a time: another
+that comes meanwhile waits, says how far the first one is, and compiles what that one left undone.
 """
 
 from __future__ import annotations
@@ -13,21 +14,25 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 import numpy as np
 
 import imop_engine as imop
 from imop_engine import compiling
+from imop_engine.locking import alone
 
 Report = Callable[[int, int, str], None]
 
 Y = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+LOCK, PROGRESS = "lock", "progress.json"  # beside the compiled code
 WORKERS = 3  # more would wait for one another
 
 
@@ -117,7 +122,8 @@ def run(report: Report | None = None) -> float:
         RuntimeError: if compiling failed; its words are those of the process that failed.
     """
     start = time.perf_counter()
-    command = [sys.executable, "-m", "imop_engine.warm", "--lines"]
+    # -P: not what lies in the folder we happen to be in, but what this process runs.
+    command = [sys.executable, "-P", "-m", "imop_engine.warm", "--lines"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         last = {"state": "failed", "what": "the compiling process ended without a word"}
         for line in process.stdout or ():
@@ -130,13 +136,35 @@ def run(report: Report | None = None) -> float:
 
 
 def _compile_all(report: Report) -> None:
-    """All tasks on all cores, each when those before it are done."""
+    """All tasks, if nobody has done them, once nobody else is at them."""
     if is_ready():
         return
+    progress = compiling.folder() / PROGRESS
+
+    def tell_all(done: int, total: int, what: str) -> None:
+        compiling.write_whole(progress, json.dumps([done, total, what]).encode())
+        report(done, total, what)
+
+    with alone(compiling.folder() / LOCK, lambda: _tell_of_other(progress, report)):
+        if not is_ready():
+            _compile_tasks(tell_all)
+
+
+def _tell_of_other(progress: Path, report: Report) -> None:
+    """Say how far the process is that holds the lock."""
+    with suppress(OSError, ValueError):  # it has not said yet
+        done, total, what = json.loads(progress.read_text(encoding="utf-8"))
+        report(int(done), int(total), str(what))
+
+
+def _compile_tasks(report: Report) -> None:
+    """All tasks on all cores, each when those before it are done."""
     done: set[str] = set()
     waiting, running = dict(TASKS), dict[Future[None], str]()
     workers = min(os.cpu_count() or 1, WORKERS)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_end_with_parent
+    ) as pool:
         while len(done) < len(TASKS):
             ready = [name for name, task in waiting.items() if done.issuperset(task.after)]
             for name in ready[: workers - len(running)]:
@@ -147,6 +175,18 @@ def _compile_all(report: Report) -> None:
                 future.result()
                 done.add(running.pop(future))
     compiling.mark_ready()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for its next task for ever."""
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _run_task(name: str) -> None:

@@ -46,11 +46,11 @@ def _script(view: str, identifier: str) -> None:
     import_module(f"imop_app.views.{view}").page()
 
 
-def page(view: str, identifier: str = "w-test") -> AppTest:
-    """One page of the app in its frame, on a workspace."""
+def page(view: str, identifier: str = "w-test", *, errors: int = 0) -> AppTest:
+    """One page of the app in its frame, on a workspace; `errors` are expected on it."""
     arguments = {"view": view, "identifier": identifier}
     test = AppTest.from_function(_script, kwargs=arguments, default_timeout=PATIENCE)
-    return quiet(test.run())
+    return quiet(test.run(), errors)
 
 
 def quiet(test: AppTest, errors: int = 0) -> AppTest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -9,16 +10,18 @@ import pandas as pd
 import streamlit as st
 
 from imop_app.components.market_source import ENDINGS, choose_sheet
-from imop_app.components.show import escape
+from imop_app.components.show import escape, problem
 from imop_app.components.words import word
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
+from imop_app.services.preparing import Preparing
 from imop_app.settings import (
     InvestorBatch,
     InvestorSettings,
     InvestorSource,
     Noise,
     Simulation,
+    StoredFile,
     WeightFamily,
 )
 from imop_app.state import AppState, place
@@ -65,7 +68,7 @@ def choose(state: AppState) -> None:
     workspace = state.workspace
     before = workspace.investors.first if workspace.investors else None
     sources = list(SOURCES)
-    if not crowd.offers_sample(workspace.market, workspace.box):
+    if not crowd.offers_sample(workspace.chosen_market, workspace.box):
         sources.remove("sample")
     shown = before.source if before and before.source in sources else None
     source = st.segmented_control(
@@ -85,14 +88,16 @@ def choose(state: AppState) -> None:
         elif source == "upload":
             _upload(state, before)
     except AppError as error:
-        st.error(escape(str(error)), icon=":material/error:")
+        problem(error)
 
 
 def _take(state: AppState, batch: InvestorBatch) -> None:
     now = state.workspace.investors
     after = InvestorSettings((batch,)) if now is None else now.with_first(batch)
     if after != now:
-        crowd.check(state.workspace.market, batch, state.workspace.box)
+        # Simulated investors are drawn when the numerical code is ready; there is no file to check.
+        with suppress(Preparing):
+            crowd.check(state.workspace.chosen_market, batch, state.workspace.box)
         state.choose_investors(after)
         st.rerun()
 
@@ -227,15 +232,15 @@ def _upload(state: AppState, before: InvestorBatch | None) -> None:
         with st.spinner(f"Reading {escape(stored.name)} …"):
             _take(state, InvestorBatch("upload", file=stored, sheet=sheet))
     else:
-        _how_read(state, known)
+        _how_read(state, known, stored)
 
 
-def _how_read(state: AppState, before: InvestorBatch) -> None:
-    people = crowd.check(state.workspace.market, before, state.workspace.box)
-    with st.expander(f"How {escape(before.file.name)} is read", icon=":material/settings:"):
+def _how_read(state: AppState, before: InvestorBatch, file: StoredFile) -> None:
+    people = crowd.check(state.workspace.chosen_market, before, state.workspace.box)
+    with st.expander(f"How {escape(file.name)} is read", icon=":material/settings:"):
         left, right = st.columns([3, 2])
         with left:
-            roles = _roles(state, people, before)
+            roles = _roles(state, people, before, file)
         with right:
             sums = _rule("Sums other than 100 %", SUMS, "sums", before.sums)
             unknown = _rule("Assets not in the market", UNKNOWN, "unknown", before.unknown)
@@ -255,10 +260,10 @@ def _rule(label: str, choices: dict[str, str], key: str, first: str) -> str:
 
 
 def _roles(
-    state: AppState, people: crowd.PeopleData, before: InvestorBatch
+    state: AppState, people: crowd.PeopleData, before: InvestorBatch, file: StoredFile
 ) -> tuple[tuple[str, str], ...]:
     """The role of each column, correctable; only what differs from the guess is kept."""
-    key = f"roles_{before.file.digest[:12]}_{before.sheet or ''}"
+    key = f"roles_{file.digest[:12]}_{before.sheet or ''}"
     if key not in st.session_state:
         state.drafts[key] = pd.DataFrame(people.roles, columns=["column", "role"])
     start = state.drafts[key]

@@ -10,7 +10,7 @@ from imop_app.components.show import escape
 from imop_app.components.words import word
 from imop_app.services import learning
 from imop_app.services import market as markets
-from imop_app.settings import GRIDS, Algorithm, Anchoring, LearnSettings, Start
+from imop_app.settings import GRIDS, Algorithm, Anchoring, Grid, LearnSettings, Start
 from imop_app.state import AppState, place
 
 ANCHORINGS: Final[dict[Anchoring, str]] = {
@@ -82,8 +82,8 @@ def _anchors(
     if anchoring != "assets":
         return anchoring, before.known
     workspace = state.workspace
-    data = markets.load(workspace.market, workspace.box)
-    suggested = before.known or learning.known_assets(workspace.market, workspace.box)
+    data = markets.load(workspace.chosen_market, workspace.box)
+    suggested = before.known or learning.known_assets(workspace.chosen_market, workspace.box)
     names = st.multiselect(
         "Assets",
         data.names,
@@ -110,7 +110,7 @@ def _anchors(
     return anchoring, tuple(known)
 
 
-def _method(before: LearnSettings) -> tuple[Algorithm, object]:
+def _method(before: LearnSettings) -> tuple[Algorithm, Grid]:
     algorithm = st.segmented_control(
         "Algorithm",
         [name for name in ALGORITHMS if name in learning.algorithms()],

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from imop_app.components.show import escape
+from imop_app.components.show import escape, problem
 from imop_app.components.words import word
 from imop_app.services import market as markets
 from imop_app.services import sheets
@@ -62,7 +63,7 @@ def choose(state: AppState) -> None:
         elif source == "moments":
             _moments(state)
     except AppError as error:
-        st.error(escape(str(error)), icon=":material/error:")
+        problem(error)
 
 
 def _bundled(state: AppState) -> None:
@@ -149,7 +150,9 @@ def _how_read(state: AppState, before: MarketSettings) -> None:
         st.rerun()
 
 
-def _estimators(before: MarketSettings, left, right) -> tuple[str, str]:
+def _estimators(
+    before: MarketSettings, left: DeltaGenerator, right: DeltaGenerator
+) -> tuple[str, str]:
     mean = left.selectbox(
         "Expected returns",
         list(MEANS),

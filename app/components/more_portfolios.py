@@ -37,7 +37,7 @@ def add(state: AppState, chosen: InvestorSettings) -> None:
         if given is not None:
             stored = state.workspace.box.put(given.name, given.getvalue())
             batch = InvestorBatch("upload", file=stored)
-            crowd.check(state.workspace.market, batch, state.workspace.box)
+            crowd.check(state.workspace.chosen_market, batch, state.workspace.box)
             _append(state, batch)
             st.rerun()
         for number, batch in enumerate(chosen.batches[1:], start=2):

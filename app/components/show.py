@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
 from imop_app.components.words import word
+from imop_app.services.errors import AppError
+from imop_app.services.preparing import Preparing
 
 if TYPE_CHECKING:  # a page without charts must not wait for them
     import altair as alt
@@ -51,6 +53,14 @@ def empty(icon: str, title: str, sentence: str) -> Any:
     return box.container(horizontal=True)
 
 
+def problem(error: AppError) -> None:
+    """What a page shows in place of what it could not: a sentence, or that it waits."""
+    if isinstance(error, Preparing):
+        st.info(str(error), icon=":material/hourglass_top:")
+    else:
+        st.error(escape(str(error)), icon=":material/error:")
+
+
 def figures(shown: Sequence[tuple[str, str, str]], key: str) -> None:
     """Key figures beside each other: label, value, and the word that explains it."""
     with st.container(horizontal=True, key=f"figures_{key}"):
@@ -64,7 +74,7 @@ def table(
     columns: Mapping[str, Any],
     *,
     alternative: str,
-    height: int | str = "auto",
+    height: int | Literal["auto", "content", "stretch"] = "auto",
     **options: Any,
 ) -> Any:
     """A table that shows only the columns it explains, in their order."""

@@ -7,6 +7,7 @@ import streamlit as st
 from imop_app.components import frame
 from imop_app.components.show import escape
 from imop_app.jobs import Job
+from imop_app.services.preparing import PREPARATION
 from imop_app.state import AppState
 
 # How often a page looks at a run under way: lively, and cheap beside the work itself.
@@ -19,6 +20,7 @@ AFTER = {
 # Longer than this, a name may break over two lines.
 SHORT = 26
 STAGES = {
+    "preparing": "Learning begins when the numerical code is ready",
     "starting": "Starting",
     "learning": "Learning",
     "refining": "Fitting all portfolios together",
@@ -37,6 +39,8 @@ def strip(state: AppState) -> None:
         left.markdown(" &emsp; ".join(_loaded(state)))
         with right.container(horizontal=True, horizontal_alignment="right"):
             _next(state)
+    if not PREPARATION.ready:
+        st.fragment(_preparing, run_every=LOOK_SECONDS)()
     job = state.job
     if job is not None and job.status == "running":
         st.fragment(_progress, run_every=LOOK_SECONDS)(state, job)
@@ -113,6 +117,25 @@ def _resumable(state: AppState) -> bool:
     from imop_app.services import learning
 
     return learning.can_resume(state.workspace)
+
+
+def _preparing() -> None:
+    """Follow the compiling; once it is ready the page draws what has waited for it."""
+    now = PREPARATION.progress()
+    if now.state == "ready":
+        st.rerun()
+    with st.container(key="preparing"):
+        if now.state == "preparing":
+            st.progress(now.share, now.sentence(), width="stretch")
+            return
+        st.error(escape(now.reason), icon=":material/error:")
+        st.button(
+            "Try again",
+            icon=":material/restart_alt:",
+            key="prepare_again",
+            on_click=PREPARATION.again,
+            help="Compiles once more; what was finished before is kept.",
+        )
 
 
 def _progress(state: AppState, job: Job) -> None:

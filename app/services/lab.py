@@ -13,6 +13,7 @@ import pandas as pd
 
 import imop_engine as imop
 from imop_app.services.errors import sentences
+from imop_app.services.preparing import compiled
 from imop_engine.report import frames_lab
 
 Unknown = Literal["c", "b"]
@@ -84,7 +85,7 @@ def _problem(unknown: Unknown) -> imop.Problem:
     )
 
 
-@sentences
+@compiled
 def begin(settings: LabSettings) -> Experiment:
     """A stream of noisy decisions and a learner that has seen none of them."""
     problem = _problem(settings.unknown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from imop_app.services import results
 from imop_app.services.errors import AppError, sentences, told
 from imop_app.services.market import MarketData
 from imop_app.services.people import PeopleData
+from imop_app.services.preparing import PREPARATION
 from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings
 from imop_app.store import RunRecord, RunStore
 from imop_app.workspace import Workspace
@@ -74,6 +76,7 @@ def known_assets(market: MarketSettings, box: FileBox) -> tuple[tuple[str, float
     if market.source == "bundled" and market.bundled == "paper8":
         first, second = PAPER_KNOWN
     else:
+        PREPARATION.require()
         ends = imop.efficient_frontier(markets.problem(data, market), returns).portfolios
         second = int(np.argmax(ends[-1]))
         held = ends[0].copy()
@@ -111,13 +114,14 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
         settings = replace(settings, learn=learn)
     box, folder = workspace.box, workspace.folder
     data = markets.load(settings.market, box)
-    people = crowd.load(settings.market, settings.investors, box)
+    people = cache(lambda: crowd.load(settings.market, settings.investors, box))
+    make = cache(lambda: _steps(settings, data, people(), state))
     _require_known(settings)
-    steps = _steps(settings, data, people, state)
-    name = run_name(data, people)
+    if PREPARATION.ready:
+        make()  # what is wrong with the data or the settings is said at once
 
     def keep(study: Any) -> tuple[str, Callable[[], None]]:
-        record = store.announce(_record(study, name, data, people, settings))
+        record = store.announce(_record(study, data, people(), settings))
         results.OPENED.put(store.location(record.id), study)
 
         def write() -> None:
@@ -127,7 +131,7 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
 
         return record.id, write
 
-    job = Job(settings, lambda: steps, keep, name, _checkpoint(folder), told)
+    job = Job(settings, make, keep, data.title, _checkpoint(folder), told, PREPARATION.wait)
     JOBS.put(workspace.id, job)
     job.start()
     return job
@@ -176,13 +180,11 @@ def _require_known(settings: Settings) -> None:
         )
 
 
-def _record(
-    study: Any, name: str, data: MarketData, people: PeopleData, settings: Settings
-) -> RunRecord:
+def _record(study: Any, data: MarketData, people: PeopleData, settings: Settings) -> RunRecord:
     figures = study.figures
     return RunRecord(
         id="",
-        name=name,
+        name=run_name(data, people),
         created=time.time(),
         market=data.title,
         investors=people.title,

@@ -12,6 +12,7 @@ import streamlit as st
 
 from imop_app.home import FileBox
 from imop_app.services.errors import AppError, sentences
+from imop_app.services.preparing import compiled
 from imop_app.settings import Limit, MarketSettings
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import market_names
@@ -55,7 +56,6 @@ class MarketPicture:
 
     assets: pd.DataFrame
     correlations: pd.DataFrame
-    curve: pd.DataFrame
     growth: pd.DataFrame | None
 
 
@@ -186,17 +186,30 @@ def picture(settings: MarketSettings, box: FileBox) -> MarketPicture:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _picture(settings: MarketSettings, _box: FileBox) -> MarketPicture:
-    from imop_engine.report import frames, frames_market, style
+    from imop_engine.report import frames_market
 
     data = load(settings, _box)
     names = list(data.names)
-    free = problem(data, settings)
     return MarketPicture(
         assets=frames_market.assets_table(names, data.expected_returns, data.covariance),
         correlations=frames_market.correlations(names, data.covariance),
-        curve=frames.curve(free, data.expected_returns.to_numpy(), style.HISTORY),
         growth=None if data.history is None else frames_market.growth(data.history),
     )
+
+
+@compiled
+def curve(settings: MarketSettings, box: FileBox) -> pd.DataFrame:
+    """The frontier of the market's own expected returns under its limits."""
+    return _curve(settings, box)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _curve(settings: MarketSettings, _box: FileBox) -> pd.DataFrame:
+    from imop_engine.report import frames, style
+
+    data = load(settings, _box)
+    returns = data.expected_returns.to_numpy()
+    return frames.curve(problem(data, settings), returns, style.HISTORY)
 
 
 def problem(data: MarketData, settings: MarketSettings) -> Problem:
@@ -248,10 +261,12 @@ def with_limits(
 
     Caps and bounds are in percent; a bound that is None is as wide as nobody cares.
     """
+    # A cap that was deleted is no number, and not below 100.
+    shares = table["cap"].astype(float).tolist()
     limits = [
-        Limit(str(row.asset), float(row.cap) / 100.0)
-        for row in table.itertuples()
-        if not pd.isna(row.cap) and float(row.cap) < 100.0
+        Limit(str(asset), cap / 100.0)
+        for asset, cap in zip(table["asset"], shares, strict=True)
+        if cap < 100.0
     ]
     outer = widest(data)
     bounds = None

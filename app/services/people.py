@@ -13,7 +13,9 @@ from imop_app.home import FileBox
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.market import MarketData
+from imop_app.services.preparing import PREPARATION, compiled
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
+from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import sample_portfolios
 from imop_engine.report import frames, frames_people, style
 
@@ -103,6 +105,7 @@ def beliefs(data: MarketData, simulation: Simulation) -> pd.Series:
 def _simulated(settings: MarketSettings, data: MarketData, simulation: Simulation) -> PeopleData:
     from imop_engine.population import simulate_population
 
+    PREPARATION.require()
     truth = beliefs(data, simulation)
     drawn = simulate_population(
         markets.problem(data, settings),
@@ -177,23 +180,23 @@ def _from_table(
 
 def _paper_truth(data: MarketData) -> pd.Series | None:
     """The sample was drawn from the paper's returns; on another market they mean nothing."""
-    paper = markets.bundled_market("paper8")
+    paper = bundled_market("paper8")
     same = set(data.names) == set(paper.names)
     return pd.Series(paper.expected_returns, index=list(paper.names)) if same else None
 
 
 def _joined(parts: list[PeopleData]) -> PeopleData:
     portfolios = pd.concat([part.portfolios for part in parts])
-    known = all(part.truth is not None for part in parts)
-    same = known and all(parts[0].truth.equals(part.truth) for part in parts)
-    weights = [part.weights for part in parts]
-    dates = [part.dates for part in parts]
+    truths = [part.truth for part in parts if part.truth is not None]
+    same = len(truths) == len(parts) and all(truths[0].equals(truth) for truth in truths)
+    weights = [part.weights for part in parts if part.weights is not None]
+    dates = [part.dates for part in parts if part.dates is not None]
     return PeopleData(
         portfolios=portfolios,
         attributes=pd.concat([part.attributes for part in parts]),
-        dates=pd.concat(dates) if all(one is not None for one in dates) else None,
-        truth=parts[0].truth if same else None,
-        weights=np.concatenate(weights) if all(one is not None for one in weights) else None,
+        dates=pd.concat(dates) if len(dates) == len(parts) else None,
+        truth=truths[0] if same else None,
+        weights=np.concatenate(weights) if len(weights) == len(parts) else None,
         roles=parts[0].roles,
         reports=tuple(report for part in parts for report in part.reports),
         origin=f"in {len(parts)} batches",
@@ -216,7 +219,7 @@ def filters(people: PeopleData) -> dict[str, list[str]]:
     return frames_people.categories(people.attributes)
 
 
-@sentences
+@compiled
 def picture(
     market: MarketSettings,
     investors: InvestorSettings,

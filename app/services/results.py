@@ -13,6 +13,7 @@ import streamlit as st
 
 import imop_engine as imop
 from imop_app.services.errors import AppError, sentences
+from imop_app.services.preparing import PREPARATION
 from imop_app.store import RunRecord, RunStore
 from imop_engine.report import frames, frames_learn, frames_people, style
 from imop_engine.study import Study
@@ -62,6 +63,7 @@ def open_run(store: RunStore, run: str | None) -> Study | None:
     """The study of a run; None where none is shown or it is gone."""
     if run is None:
         return None
+    PREPARATION.require()
     try:
         location = store.location(run)
         return OPENED.get(location) or OPENED.put(location, store.open(run))
@@ -138,9 +140,10 @@ def frontier(study: Study) -> FrontierPicture:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _frontier(key: str, _study: Study) -> FrontierPicture:
     problem, theta = _study.problem, _study.theta
-    simulated = _study.data.truth is not None
-    if simulated:
-        other, series = _study.data.truth.to_numpy(dtype=float), style.TRUE
+    truth = _study.data.truth
+    simulated = truth is not None
+    if truth is not None:
+        other, series = truth.to_numpy(dtype=float), style.TRUE
     else:
         other, series = _study.data.expected_returns.to_numpy(dtype=float), style.HISTORY
     implied = frames_learn.implied(problem, _study.decisions)
@@ -292,6 +295,8 @@ def investor_page(study: Study, investor: str) -> tuple[pd.Series, pd.DataFrame]
     at = int(found[-1])
     nearest = study.frontier.project(study.decisions.iloc[[at]]).points[0]
     held = frames_people.composition(study.decisions, investor, nearest)
+    if held is None:
+        return None
     table = study.frame_investors
     row = table[table["id"].astype(str) == investor].iloc[-1]
     return row, held

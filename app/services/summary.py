@@ -6,6 +6,7 @@ from imop_app.services import learning, results
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
+from imop_app.services.preparing import Preparing
 from imop_app.store import RunStore
 from imop_app.workspace import Workspace
 
@@ -13,7 +14,7 @@ from imop_app.workspace import Workspace
 def market(workspace: Workspace) -> str:
     """The market's title and size, or that it cannot be read."""
     try:
-        data = markets.load(workspace.market, workspace.box)
+        data = markets.load(workspace.chosen_market, workspace.box)
     except AppError:
         return "cannot be read"
     return data.title
@@ -22,7 +23,9 @@ def market(workspace: Workspace) -> str:
 def investors(workspace: Workspace) -> str:
     """How many investors, and from where; or that they cannot be read."""
     try:
-        people = crowd.load(workspace.market, workspace.investors, workspace.box)
+        people = crowd.load(workspace.chosen_market, workspace.chosen_investors, workspace.box)
+    except Preparing:
+        return "drawn when the numerical code is ready"
     except AppError:
         return "cannot be read"
     return people.title

@@ -33,7 +33,7 @@ def page() -> None:
             return
         picture = results.frontier(study)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
         return
     projected = st.toggle(
         "Lead each investor to the frontier",

@@ -9,6 +9,7 @@ import streamlit as st
 from imop_app.components import frame, investor_source, more_portfolios, show
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
+from imop_app.services.preparing import Preparing
 from imop_app.settings import InvestorSettings
 from imop_app.state import AppState, current
 from imop_engine.report import charts_people
@@ -41,7 +42,7 @@ def page() -> None:
         if state.workspace.investors is not None:
             _loaded(state, state.workspace.investors)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
 
 
 def _welcome(state: AppState) -> None:
@@ -68,19 +69,29 @@ def _simulate(state: AppState) -> None:
 
 def _loaded(state: AppState, chosen: InvestorSettings) -> None:
     workspace = state.workspace
-    people = crowd.load(workspace.market, chosen, workspace.box)
+    people = crowd.load(workspace.chosen_market, chosen, workspace.box)
     st.subheader(show.escape(people.heading), anchor=False)
     _report(people)
     wanted = _filters(people)
-    picture = crowd.picture(workspace.market, chosen, workspace.box, wanted)
+    _table(people, wanted, _pictures(state, chosen, wanted))
+    more_portfolios.add(state, chosen)
+    frame.link(state, "learn", "Next: learn")
+
+
+def _pictures(state: AppState, chosen: InvestorSettings, wanted: Filter) -> str | None:
+    """Draw the investors and what they hold; returns the one who was picked, if any."""
+    workspace = state.workspace
+    try:
+        picture = crowd.picture(workspace.chosen_market, chosen, workspace.box, wanted)
+    except Preparing as waits:
+        show.problem(waits)
+        return None
     left, right = st.columns(2)
     with left:
         picked = _cloud(picture)
     with right:
         show.chart(charts_people.holdings_chart(picture.holdings), "holdings")
-    _table(people, wanted, picked)
-    more_portfolios.add(state, chosen)
-    frame.link(state, "learn", "Next: learn")
+    return picked
 
 
 def _report(people: crowd.PeopleData) -> None:
@@ -129,7 +140,8 @@ def _filters(people: crowd.PeopleData) -> Filter:
 
 def _cloud(picture: crowd.PeoplePicture) -> str | None:
     if picture.points is None:
-        show.chart(charts_people.density_chart(picture.cells, picture.curve), "density")
+        if picture.cells is not None:
+            show.chart(charts_people.density_chart(picture.cells, picture.curve), "density")
         return None
     picked = show.chart(
         charts_people.cloud_chart(picture.points, picture.curve),

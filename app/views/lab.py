@@ -13,7 +13,7 @@ from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
 from imop_engine.report import charts_lab
 
-UNKNOWNS: Final = {"c": "The objectives (c)", "b": "The constraints (b)"}
+UNKNOWNS: Final[dict[lab.Unknown, str]] = {"c": "The objectives (c)", "b": "The constraints (b)"}
 ALGORITHMS: Final = {"accelerated": "Accelerated", "full": "Full"}
 GRIDS: Final = (6, 11, 21, 41, 81)
 PLAY_SECONDS: Final = 0.4
@@ -39,7 +39,7 @@ def page() -> None:
         every = PLAY_SECONDS if state.playing else None
         st.fragment(_picture, run_every=every)(state, experiment)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
     _reproduced()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
@@ -11,6 +12,8 @@ from imop_app.jobs import Job
 from imop_app.services import learning, results
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current
+from imop_app.store import RunStore
+from imop_app.workspace import Workspace
 from imop_engine.report import charts, charts_learn
 
 # A short run ends within this time; then its result is there without a picture in between.
@@ -37,7 +40,7 @@ def page() -> None:
         else:
             _result(state)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
 
 
 def _not_ready(state: AppState) -> None:
@@ -84,7 +87,7 @@ def _buttons(state: AppState) -> None:
             _begin(state, learning.start)
 
 
-def _begin(state: AppState, how) -> None:
+def _begin(state: AppState, how: Callable[[Workspace, RunStore], Job]) -> None:
     state.workspace.learn = learn_settings.chosen(state)
     state.workspace.save()
     job = how(state.workspace, state.store)
@@ -94,10 +97,8 @@ def _begin(state: AppState, how) -> None:
 
 def _watch(state: AppState, job: Job) -> None:
     if job.status == "stopped":
-        st.info(
-            f"Stopped after {job.done:,} of {job.total:,} investors. Resume goes on from here.",
-            icon=":material/pause_circle:",
-        )
+        seen = f"after {job.done:,} of {job.total:,} investors" if job.total else "before it began"
+        st.info(f"Stopped {seen}. Resume goes on from here.", icon=":material/pause_circle:")
         _live(state, job)
     else:
         st.fragment(_live, run_every=status.LOOK_SECONDS * 2)(state, job)

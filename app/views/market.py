@@ -8,6 +8,7 @@ from imop_app.components import frame, market_source, show
 from imop_app.components.words import word
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError
+from imop_app.services.preparing import Preparing
 from imop_app.settings import InvestorSettings, MarketSettings
 from imop_app.state import AppState, current
 
@@ -29,7 +30,7 @@ def page() -> None:
     try:
         _loaded(state, chosen)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
 
 
 def _welcome(state: AppState) -> None:
@@ -71,7 +72,11 @@ def _loaded(state: AppState, chosen: MarketSettings) -> None:
     picture = markets.picture(chosen, box)
     left, right = st.columns(2)
     with left:
-        show.chart(charts_market.asset_chart(picture.assets, picture.curve), "assets")
+        try:
+            curve = markets.curve(chosen, box)
+            show.chart(charts_market.asset_chart(picture.assets, curve), "assets")
+        except Preparing as waits:
+            show.problem(waits)
     with right:
         if picture.growth is None:
             show.chart(charts_market.moments_chart(picture.assets), "moments")
@@ -138,7 +143,7 @@ def _limits(state: AppState, chosen: MarketSettings, data: markets.MarketData) -
         try:
             limited = markets.with_limits(chosen, data, edited, low, high)
         except AppError as error:
-            st.error(show.escape(str(error)), icon=":material/error:")
+            show.problem(error)
             return
         if limited != chosen:
             state.choose_market(limited)

@@ -42,7 +42,7 @@ def page() -> None:
         _outliers(study)
         _one(state, study)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
 
 
 def _together(study: Study) -> None:

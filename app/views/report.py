@@ -46,7 +46,7 @@ def page() -> None:
         with right:
             _pictures(study)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
 
 
 def _report(state: AppState, study: Study, command: str) -> None:

@@ -37,7 +37,7 @@ def page() -> None:
             _one(state, chosen)
         _compare(state, records)
     except AppError as error:
-        st.error(show.escape(str(error)), icon=":material/error:")
+        show.problem(error)
 
 
 def _list(state: AppState, records: list[RunRecord]) -> RunRecord | None:
@@ -66,7 +66,7 @@ def _list(state: AppState, records: list[RunRecord]) -> RunRecord | None:
         on_select="rerun",
         selection_mode="single-row",
     )
-    rows = picked.selection.rows
+    rows: list[int] = picked.selection.rows
     if not rows:
         st.caption("Click a row to open, rename, repeat or delete that run.")
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from importlib import import_module
 from importlib.resources import as_file, files
 from typing import Annotated, Final
 
@@ -34,6 +35,9 @@ def serve(
     """Start the app and print its address; Ctrl-C ends it."""
     chosen = port or DEFAULT_PORT
     _require_free(address, chosen)
+    # By name: the engine's modules import nothing of the app, which builds on them. On a new
+    # machine this starts compiling, so that it goes on while the server starts.
+    import_module("imop_app.warmup").prepare()
     with as_file(files("imop_app") / "main.py") as page:
         from streamlit.web.cli import main as streamlit
 

@@ -6,6 +6,15 @@ import pytest
 
 from imop_app.jobs import JOBS
 from imop_app.services import learning
+from imop_engine import warm
+
+
+@pytest.fixture(scope="session", autouse=True)
+def prepared():
+    """Pages wait for the numerical code, and tests for pages: after a change it is compiled here,
+    once for all processes that test."""
+    if not warm.is_ready():
+        warm.run()
 
 
 @pytest.fixture(autouse=True)

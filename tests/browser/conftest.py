@@ -6,12 +6,15 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import sync_playwright
 
 from browser_harness import CHROMIUM, FLAGS, IMOP_THAT_WAITS, Visit, served
+from imop_engine import warm
 
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine")
+    if not warm.is_ready():  # after a change of the numerical code; pages would wait for it
+        warm.run()
     with served(tmp_path_factory.mktemp("elsewhere")) as found:
         yield found
 
