@@ -9,6 +9,7 @@ import reference
 from imop_engine import kernels
 from imop_engine.history import MOST_KEPT
 from imop_engine.second_order import flat_start
+from imop_engine.simulate import simulate_investors
 from imop_engine.weights import lam_of, weight_of
 
 Q, TRUE = reference.SECURITIES_COVARIANCE, reference.SECURITIES_RETURN
@@ -212,6 +213,29 @@ def test_polish_finds_the_least_squares_beliefs():
     options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 4000, "adaptive": True}
     best = minimize(loss, start[FREE], method="Nelder-Mead", options=options)
     assert 1e3 * found.loss <= best.fun * (1 + 1e-3)
+
+
+def test_polish_never_ends_above_where_it_began():
+    """The squared distances have kinks, and the least of them may lie in one: from there every full
+    step goes uphill."""
+    drawn = simulate_investors(
+        eight(), TRUE, 20, weights="uniform", noise="gaussian", noise_level=0.01,
+        rng=np.random.default_rng(1),
+    )  # fmt: skip
+    found = imop.polish(eight(), drawn.portfolios, TRUE)
+
+    def loss(free):
+        theta = TRUE.copy()
+        theta[FREE] = free
+        frontier = imop.efficient_frontier(eight(), theta)
+        return 1e3 * float(np.sum(frontier.project(drawn.portfolios).distances ** 2))
+
+    options = {"maxiter": 600, "xatol": 1e-9, "fatol": 1e-9}
+    least = minimize(loss, found.theta[FREE], method="Nelder-Mead", options=options)
+    lower = TRUE.copy()
+    lower[FREE] = least.x
+    again = imop.polish(eight(), drawn.portfolios, lower)
+    assert again.loss <= again.start_loss <= found.loss < found.start_loss
 
 
 def test_polish_refuses_what_it_cannot_do():

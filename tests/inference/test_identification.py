@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 import imop_engine as imop
 from imop_engine.bundled import market
@@ -313,6 +314,34 @@ def test_the_table_an_analyst_reads():
     assert (frame.loc[anchored, "low"] == frame.loc[anchored, "high"]).all()
     assert np.isnan(told.standard_errors[anchored]).all()
     assert frame["investors"].between(1, 1000).all()
+
+
+def test_both_ends_of_an_interval_lie_around_the_estimate_less_its_bias():
+    Y = draw(level=0.01).portfolios
+    theta = imop.refine(PROBLEM, Y, TRUE).theta
+    told = imop.identification(PROBLEM, theta, Y)
+    known = np.array(told.status) == "identified"
+    assert known.sum() == 6
+    errors, bias = told.standard_errors[known], told.noise_bias[known]
+    assert np.abs(bias / errors).max() > 1.0, "or the test would not notice the sign"
+    centre, half = (theta[known] - bias), ndtri(0.975) * np.hypot(errors, bias / 2)
+    np.testing.assert_allclose(told.low[known], centre - half, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(told.high[known], centre + half, rtol=0, atol=1e-12)
+
+
+def test_errors_are_those_of_the_scores_where_the_noise_alone_would_say_less():
+    """Someone who believes in no noise is told by the spread of the scores; in much, by that."""
+    Y = draw(level=0.01).portfolios
+    theta = imop.refine(PROBLEM, Y, TRUE).theta
+    none, right, much = (
+        imop.identification(PROBLEM, theta, Y, noise_sd=sd) for sd in (1e-6, 0.01, 0.05)
+    )
+    known = np.array(right.status) == "identified"
+    ratio = none.standard_errors[known] / right.standard_errors[known]
+    assert np.all((ratio > 0.7) & (ratio < 1.3))
+    both = known & (np.array(much.status) == "identified")
+    assert both.sum() >= 4
+    assert np.all(much.standard_errors[both] > 3.0 * right.standard_errors[both])
 
 
 def test_a_higher_level_is_wider():

@@ -1,17 +1,20 @@
 """A study: the same digits in any number of steps, stopped, resumed, continued, saved, opened."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 import imop_engine as imop
 import reference
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.inference import estimating_equations
 from imop_engine.population import simulate_population
 from imop_engine.simulate import simulate_investors
 from imop_engine.study import load_state, more_steps, save_state
@@ -78,6 +81,30 @@ def test_fitting_together_gets_over_what_stops_each_search_alone(us20):
     assert total_loss(problem, held, found) <= least * (1 + 1e-9)
     often = (held > 0.003).mean(axis=0) > 0.03
     assert np.abs(found - truth)[often].max() < 0.001
+
+
+@pytest.mark.parametrize(("times", "taken"), [(1.4, True), (1.6, False)])
+def test_equations_are_believed_up_to_half_more_than_the_least_loss(
+    times, taken, study, portfolios, monkeypatch
+):
+    """A solution of the estimating equations that explains the portfolios too badly is none."""
+    held, problem = portfolios.to_numpy(), study.problem
+    monkeypatch.setattr(
+        estimating_equations, "refine", lambda *given: SimpleNamespace(theta=study.theta)
+    )
+    best, _ = joint_estimate(problem, held, study.theta)
+    least = total_loss(problem, held, best)
+    away = problem.theta.projector @ np.random.default_rng(0).normal(size=problem.n)
+
+    def above(length):
+        return total_loss(problem, held, best + length * away) / least - times
+
+    far = best + brentq(above, 0.0, 1.0) * away
+    monkeypatch.setattr(estimating_equations, "refine", lambda *given: SimpleNamespace(theta=far))
+    found, note = joint_estimate(problem, held, best)
+    assert np.array_equal(found, far) == taken
+    assert taken or total_loss(problem, held, found) <= least
+    assert note == ""
 
 
 def test_default_anchors_keep_what_history_says(study, moments):
