@@ -15,6 +15,7 @@ import numpy as np
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
+from imop_engine.sentences.returns import gauge_sentence
 
 # Anchors are typed or computed from a history: values that agree to this share are the same.
 SAME: Final = 1e-9
@@ -45,24 +46,7 @@ class Gauge:
 
     def sentence(self) -> str:
         """The same for an analyst to read."""
-        if self.fixed:
-            return "The anchors fix the shift and the scale of the returns."
-        if self.shift_fixed:
-            return (
-                "The scale of the returns is not determined: their distances from "
-                f"{self.centre:.6g} may be multiplied by any positive number, and every portfolio "
-                "stays as it is."
-            )
-        if self.scale_fixed:
-            return (
-                "The shift of the returns is not determined: any number may be added to all of "
-                "them, and every portfolio stays as it is."
-            )
-        return (
-            "Neither shift nor scale of the returns is determined: any number may be added to all "
-            "of them, and all may be multiplied by any positive number, and every portfolio stays "
-            "as it is."
-        )
+        return gauge_sentence(self.shift_fixed, self.scale_fixed, self.centre)
 
 
 def gauge_of(rows: Matrix, values: Vector) -> Gauge:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from imop_engine.errors import InvalidInput
+from imop_engine.sentences import market as say
 
 FloatArray = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ def estimate_moments(
     seen = used if gaps == "complete" else values
     center, how = _mean(seen, mean, matrix, life, periods_per_year)
     notes.append(how)
-    notes.append(f"The covariance is per period ({_named(covariance)}) times {periods_per_year}.")
+    notes.append(say.annualised(covariance, periods_per_year))
     moments = Moments(
         expected_returns=pd.Series(center, index=names, name="expected_return"),
         covariance=pd.DataFrame(matrix * periods_per_year, index=names, columns=names),
@@ -166,30 +167,13 @@ def _gap_note(returns: pd.DataFrame, values: FloatArray, covariance: str, gaps: 
     if known.all():
         return ""
     short = [
-        f"{name} ({count})"
+        (str(name), int(count))
         for name, count in zip(returns.columns, known.sum(axis=0), strict=True)
         if count < len(values)
     ]
-    shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
-    if gaps == "complete" or covariance in NEED_COMPLETE:
-        complete = int(known.all(axis=1).sum())
-        rule = f"the covariance uses the {complete} periods in which every asset has a return"
-    else:
-        rule = "the covariance of two assets uses the periods in which both have a return"
-    means = (
-        "means use the same periods" if gaps == "complete" else "means use all returns there are"
-    )
-    return f"Of {len(values)} periods fewer are known for {shown}; {rule}, {means}."
-
-
-def _named(covariance: str) -> str:
-    return {
-        "sample": "sample, divided by the number of periods less one",
-        "ledoit-wolf": "Ledoit–Wolf shrinkage",
-        "oas": "oracle approximating shrinkage",
-        "exponential": "exponentially weighted",
-        "constant-correlation": "sample variances, one average correlation",
-    }[covariance]
+    every = gaps == "complete" or covariance in NEED_COMPLETE
+    complete = int(known.all(axis=1).sum()) if every else None
+    return say.gaps(len(values), short, complete, same_means=gaps == "complete")
 
 
 def _mean(
@@ -201,22 +185,17 @@ def _mean(
         with np.errstate(divide="ignore"):
             logs = np.where(known, np.log1p(np.maximum(np.where(known, values, 0.0), -1.0)), 0.0)
         growth = logs.sum(axis=0) / known.sum(axis=0)
-        return np.expm1(growth * periods), f"Means are compounded over {periods} periods."
+        return np.expm1(growth * periods), say.compounded_means(periods)
     if mean == "exponential":
         weights = np.where(np.isfinite(values), _decay(len(values), life)[:, None], 0.0)
         filled = np.nan_to_num(values)
         center = (weights * filled).sum(axis=0) / weights.sum(axis=0)
-        return center * periods, (
-            f"Means are exponentially weighted (half-life {life:g} periods), times {periods}."
-        )
+        return center * periods, say.exponential_means(life, periods)
     plain = np.nanmean(values, axis=0)
     if mean == "arithmetic":
-        return plain * periods, f"Means are arithmetic, times {periods}."
+        return plain * periods, say.arithmetic_means(periods)
     center, share = bayes_stein(plain, covariance, int(np.isfinite(values).sum(axis=0).min()))
-    return center * periods, (
-        f"Means are shrunk by {share:.0%} towards the return of the minimum-variance portfolio, "
-        f"times {periods}."
-    )
+    return center * periods, say.shrunk_means(share, periods)
 
 
 def bayes_stein(
@@ -252,7 +231,7 @@ def _covariance(values: FloatArray, method: str, life: float, notes: list[str]) 
     if method in NEED_COMPLETE:
         return _shrunk(values, method, notes)
     if method == "exponential":
-        notes.append(f"Covariances are exponentially weighted (half-life {life:g} periods).")
+        notes.append(say.exponential(life))
         return weighted_covariance(values, _decay(len(values), life))
     matrix = pairwise_covariance(values)
     return matrix if method == "sample" else constant_correlation(matrix)
@@ -262,7 +241,7 @@ def _shrunk(values: FloatArray, method: str, notes: list[str]) -> FloatArray:
     from sklearn.covariance import OAS, LedoitWolf
 
     fitted = (LedoitWolf() if method == "ledoit-wolf" else OAS()).fit(values)
-    notes.append(f"The covariance is shrunk by {fitted.shrinkage_:.1%} towards equal variances.")
+    notes.append(say.shrunk(fitted.shrinkage_))
     return np.asarray(fitted.covariance_, dtype=np.float64)
 
 
@@ -338,20 +317,12 @@ def settle_definiteness(moments: Moments, *, repair: bool) -> Moments:
         return moments
     smallest = moments.smallest_eigenvalue
     if not repair:
-        note = (
-            f"The covariance is not positive definite (smallest eigenvalue {smallest:.3g}); "
-            "ask for a repair, or choose ledoit-wolf, oas or complete periods."
-        )
-        return replace(moments, notes=(*moments.notes, note))
+        return replace(moments, notes=(*moments.notes, say.not_definite(smallest)))
     fixed = nearest_positive_definite(matrix)
     moved = np.abs(fixed - matrix)
     i, j = np.unravel_index(int(moved.argmax()), moved.shape)
     names = list(moments.covariance.index)
     size = float(np.linalg.norm(fixed - matrix) / max(np.linalg.norm(matrix), np.finfo(float).tiny))
-    note = (
-        f"The covariance was not positive definite (smallest eigenvalue {smallest:.3g}) and was "
-        f"replaced by the nearest that is: it moved by {size:.2%} of its size, at most by "
-        f"{moved[i, j]:.3g} (at {names[i]} and {names[j]})."
-    )
+    note = say.repaired(smallest, size, float(moved[i, j]), (names[i], names[j]))
     frame = pd.DataFrame(fixed, index=names, columns=names)
     return replace(moments, covariance=frame, notes=(*moments.notes, note), repaired=True)

@@ -9,9 +9,9 @@ from typing import Any, Final
 import streamlit as st
 
 from imop_app.components.show import escape
-from imop_app.components.words import WORDS, word
 from imop_app.state import AppState, current, switch
 from imop_app.workspace import recent_workspaces
+from imop_engine.sentences.words import WORDS, word
 
 # name: title, icon, and what the page answers
 PAGES: Final[dict[str, tuple[str, str, str]]] = {

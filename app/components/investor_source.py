@@ -11,7 +11,6 @@ import streamlit as st
 
 from imop_app.components.market_source import ENDINGS, choose_sheet
 from imop_app.components.show import escape, problem
-from imop_app.components.words import word
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
@@ -25,6 +24,7 @@ from imop_app.settings import (
     WeightFamily,
 )
 from imop_app.state import AppState, place
+from imop_engine.sentences.words import word
 
 SOURCES: Final[dict[InvestorSource, str]] = {
     "simulate": "Simulate",

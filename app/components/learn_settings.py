@@ -7,11 +7,11 @@ from typing import Final
 import streamlit as st
 
 from imop_app.components.show import escape
-from imop_app.components.words import word
 from imop_app.services import learning
 from imop_app.services import market as markets
 from imop_app.settings import GRIDS, Algorithm, Anchoring, Grid, LearnSettings, Start
 from imop_app.state import AppState, place
+from imop_engine.sentences.words import word
 
 ANCHORINGS: Final[dict[Anchoring, str]] = {
     "history": "From the history",

@@ -9,12 +9,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from imop_app.components.show import escape, problem
-from imop_app.components.words import word
 from imop_app.services import market as markets
 from imop_app.services import sheets
 from imop_app.services.errors import AppError
 from imop_app.settings import MarketSettings, MarketSource, StoredFile
 from imop_app.state import AppState, place
+from imop_engine.sentences.words import word
 
 SOURCES: Final[dict[MarketSource, str]] = {
     "bundled": "Bundled",

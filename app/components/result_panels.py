@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from imop_app.components import show
-from imop_app.components.words import word
 from imop_app.services import results
 from imop_engine.report import charts, charts_learn, charts_people
+from imop_engine.sentences.words import word
 from imop_engine.study import Study
 
 # Longer tables scroll in themselves.

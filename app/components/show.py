@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
-from imop_app.components.words import word
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
+from imop_engine.sentences.words import word
 
 if TYPE_CHECKING:  # a page without charts must not wait for them
     import altair as alt

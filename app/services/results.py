@@ -16,10 +16,10 @@ from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import PREPARATION
 from imop_app.store import RunRecord, RunStore
 from imop_engine.report import frames, frames_learn, frames_people, style
+from imop_engine.sentences import investors as say
+from imop_engine.sentences.numbers import explained
 from imop_engine.study import Study
 
-# A p-value below this is read as a contradiction, as everywhere in statistics.
-CONTRADICTED: Final = 0.05
 # Dots on the frontier beside the histogram; chosen ones come first.
 DOTS: Final = 1500
 # Lines from portfolios to the frontier; more would be a grey area.
@@ -113,7 +113,7 @@ def figures(study: Study) -> dict[str, Any]:
 
 def explained_said(share: float) -> str:
     """A share of holdings explained; below zero the average portfolio would have done better."""
-    return f"{share:.1%}" if share >= 0.0 else "nothing"
+    return explained(share)
 
 
 def fixed_error(study: Study) -> float | None:
@@ -215,21 +215,9 @@ def _preferences(key: str, _study: Study) -> PreferencePicture:
 def _family_said(study: Study) -> str:
     known = study.distribution
     if known is None:
-        return "There are too few different weights to speak of a distribution."
+        return say.no_family()
     best = known.best
-    shape = ", ".join(
-        f"{name.replace('_', ' ')} {value:.2f}" for name, value in best.parameters.items()
-    )
-    named = f"The weights are described best by the {best.name} distribution"
-    named += f" ({shape})" if shape else ""
-    if not np.isfinite(best.p_value):
-        return f"{named}; there are too few investors to test it."
-    if best.p_value < CONTRADICTED:
-        return (
-            f"{named}, but the chi-square test contradicts it (p = {best.p_value:.2g}): read the "
-            "histogram, not the curve."
-        )
-    return f"{named}, and the chi-square test does not contradict it (p = {best.p_value:.2f})."
+    return say.family_advice(best.name, best.parameters, best.p_value)
 
 
 def chosen(

@@ -7,11 +7,11 @@ from typing import Final
 import streamlit as st
 
 from imop_app.components import show
-from imop_app.components.words import word
 from imop_app.services import lab, reports
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
 from imop_engine.report import charts_lab
+from imop_engine.sentences.words import word
 
 UNKNOWNS: Final[dict[lab.Unknown, str]] = {"c": "The objectives (c)", "b": "The constraints (b)"}
 ALGORITHMS: Final = {"accelerated": "Accelerated", "full": "Full"}

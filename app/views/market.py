@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from imop_app.components import frame, market_source, show
-from imop_app.components.words import word
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
 from imop_app.settings import InvestorSettings, MarketSettings
 from imop_app.state import AppState, current
+from imop_engine.sentences.words import word
 
 
 def page() -> None:

@@ -7,11 +7,11 @@ from typing import Any, Final
 import streamlit as st
 
 from imop_app.components import frame, show
-from imop_app.components.words import word
 from imop_app.services import results
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
 from imop_engine.report import charts_people
+from imop_engine.sentences.words import word
 from imop_engine.study import Study
 
 ROWS: Final = 100

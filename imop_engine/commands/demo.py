@@ -101,6 +101,7 @@ def _print_demo(result: Result, figures: dict[str, Any]) -> None:
     from rich.table import Table
 
     from imop_engine.report.frames import weight_bins, weight_edges
+    from imop_engine.sentences.returns import estimate_error
 
     grid = figures["weights"] if isinstance(figures["weights"], int) else None
     console = Console()
@@ -122,8 +123,7 @@ def _print_demo(result: Result, figures: dict[str, Any]) -> None:
         bar = "█" * round(share / per_block)
         console.print(f"  {low:.2f}–{high:.2f} {share:6.1%} {bar}", highlight=False)
     console.print(
-        f"\nError of the estimate: {figures['raw_error']:.4f} raw, "
-        f"{figures['aligned_error']:.4f} after the best shift and scale "
+        f"\n{estimate_error(figures['raw_error'], figures['aligned_error'], 4)} "
         f"(the paper with K = 41: {PAPER_ERROR}).\n"
         f"{figures['rounds']:,} investors in {figures['seconds']:.1f} s; "
         f"{figures['certified']:.1%} of the updates certified optimal; seed {figures['seed']}.",

@@ -155,6 +155,10 @@ def show(study: Study, out: Path | None) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from imop_engine.sentences.investors import median_preference_short
+    from imop_engine.sentences.returns import estimate_error
+    from imop_engine.sentences.run import more_remarks, took_no_part_short
+
     figures, frame = study.figures, study.frame_returns
     view = Table(title="Expected returns per year", title_justify="left")
     view.add_column("asset")
@@ -167,22 +171,16 @@ def show(study: Study, out: Path | None) -> None:
         view.add_row(escape(str(row["asset"])), *numbers, str(row["status"]))
     console = Console()
     console.print(view)
-    lines = [study.fit.sentence()]
-    lines.append(
-        f"Median weight on return {figures['median_weight']:.3f}, median risk aversion "
-        f"{figures['median_risk_aversion']:.2f}."
-    )
+    middle = median_preference_short(figures["median_weight"], figures["median_risk_aversion"])
+    lines = [study.fit.sentence(), middle]
     if "raw_error" in figures:
-        lines.append(
-            f"Error of the estimate: {figures['raw_error']:.5f} raw, "
-            f"{figures['aligned_error']:.5f} after the best shift and scale."
-        )
+        lines.append(f"{estimate_error(figures['raw_error'], figures['aligned_error'], 5)}.")
     if figures["refused"]:
-        lines.append(f"{figures['refused']:,} portfolios took no part; investors.csv says why.")
+        lines.append(took_no_part_short(figures["refused"]))
     told = [sentence for one in study.data.reading for sentence in one.sentences]
     lines += [*told[:SENTENCES_SHOWN], *study.notes]
     if len(told) > SENTENCES_SHOWN:
-        lines.append(f"{len(told) - SENTENCES_SHOWN} more remarks on the files are in the report.")
+        lines.append(more_remarks(len(told) - SENTENCES_SHOWN))
     for line in lines:
         console.print(escape(line), highlight=False)
     if out is not None:

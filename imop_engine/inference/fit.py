@@ -18,6 +18,7 @@ from imop_engine.arguments import Matrix, Vector, vector
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier, Projection, efficient_frontier
 from imop_engine.problem import Problem
+from imop_engine.sentences.investors import fit_sentence
 from imop_engine.weights import lam_of
 
 # Outliers lie this many robust standard deviations above the median distance. Distances are like
@@ -55,13 +56,7 @@ class Fit:
 
     def sentence(self) -> str:
         """The same for an analyst to read."""
-        count, found = len(self.investors), self.outliers
-        who = str(found) if found else "none"
-        return (
-            f"One frontier explains {self.explained:.1%} of the variation in the holdings of "
-            f"{count} investors; {who} of them lie{'s' if found < 2 else ''} further than "
-            f"{self.threshold:.3g} from it."
-        )
+        return fit_sentence(self.explained, len(self.investors), self.outliers, self.threshold)
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,9 @@ from imop_engine.inference.estimating_equations import (
 )
 from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
 from imop_engine.inference.information import ScoreInformation, information
-from imop_engine.inference.sentences import asset_sentence, direction_sentences
 from imop_engine.inference.uncertainty import frontier_band
 from imop_engine.problem import Problem
+from imop_engine.sentences import returns as say
 
 STATUSES: Final = (
     "identified",  # the data and the anchors determine it
@@ -110,21 +110,11 @@ class Identification:
         told += self.anchor_notes
         told += self.unseen
         if self.dead:
-            told.append(
-                f"Investors hold {', '.join(self.dead)}, and the estimate explains none of it: "
-                "start from the history, or learn at a higher rate."
-            )
+            told.append(say.dead_assets(self.dead))
         if not self.converged:
-            told.append(
-                "The search for the returns that explain all portfolios best did not end: the "
-                "intervals hold where it stopped, and may be too narrow. Begin from other returns."
-            )
+            told.append(say.search_not_ended())
         if self.step_in_errors > SETTLED:
-            told.append(
-                f"The estimate is not settled: the data ask for up to {self.step_in_errors:.1f} "
-                "standard errors more, and the intervals cover that. Fitting all portfolios "
-                "together (refine) settles it."
-            )
+            told.append(say.not_settled(self.step_in_errors))
         return tuple(told)
 
     def band(self, frontier: Frontier | None = None, count: int = 100) -> pd.DataFrame:
@@ -243,16 +233,19 @@ def _report(
     investors = np.where(informed, support.investors, bounds.investors).astype(np.int64)
     names = problem.theta_names
     sentences = tuple(
-        asset_sentence(
-            names[i], status[i], r[i], low[i], high[i], int(investors[i]), count, level,
-            int(support.investors[i] + holders[i]), bool(dead[i]), gauge,
+        say.asset_sentence(
+            say.KnownReturn(
+                names[i], status[i], r[i], low[i], high[i], int(investors[i]),
+                int(support.investors[i] + holders[i]), bool(dead[i]),
+            ),
+            count, level, gauge.undetermined,
         )
         for i in range(problem.n)
     )  # fmt: skip
     return Identification(
         problem, r, low, high, status, investors, sentences, covariance,
         np.where(told, errors, np.nan), noise, bias, step, solution.converged,
-        direction_sentences(subspace.open_directions, names, solution.theta),
+        say.direction_sentences(subspace.open_directions, names, solution.theta),
         subspace.open_directions, tuple(names[i] for i in np.flatnonzero(dead)), gauge,
         _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
     )  # fmt: skip
@@ -267,17 +260,11 @@ def _anchor_notes(
 ) -> tuple[str, ...]:
     told = []
     if len(subspace.open_directions) and idle.any():
-        told.append(
-            f"The anchor on {', '.join(names[i] for i in np.flatnonzero(idle))} fixes nothing that "
-            "the portfolios see, because too few investors hold it. Anchor what they hold."
-        )
+        told.append(say.idle_anchors([names[i] for i in np.flatnonzero(idle)]))
     moved = np.abs(subspace.response) * width > half[:, None]
     leaning = np.flatnonzero(moved[subspace.assets].any(axis=0))
     if leaning.size:
-        told.append(
-            f"The anchors rest on {', '.join(names[i] for i in leaning)}, of which the portfolios "
-            "give no more than bounds, and that widens every interval. Anchor what investors hold."
-        )
+        told.append(say.leaning_anchors([names[i] for i in leaning]))
     return tuple(told)
 
 

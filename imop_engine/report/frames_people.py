@@ -13,6 +13,7 @@ from imop_engine.arguments import Vector
 from imop_engine.frontier import Frontier, risk_of
 from imop_engine.problem import Problem
 from imop_engine.report.frames import HELD_FROM, weight_edges
+from imop_engine.sentences import investors as say
 
 Flags = NDArray[np.bool_]
 
@@ -221,24 +222,20 @@ def chosen_said(investors: pd.DataFrame, flags: Flags) -> str:
     """How many investors were chosen and what is typical of them, in a sentence."""
     count = int(flags.sum())
     if count == 0:
-        return f"All {len(investors):,} investors. Drag over the bars to look at some of them."
+        return say.everybody(len(investors))
     part = investors[flags]
-    share = count / len(investors)
-    return (
-        f"{count:,} investors chosen ({share:.1%}): median weight "
-        f"{float(part['weight'].median()):.2f}, median risk aversion "
-        f"{float(part['risk_aversion'].median()):.2f}."
-    )
+    weight, aversion = (float(part[name].median()) for name in ("weight", "risk_aversion"))
+    return say.chosen_investors(count, len(investors), weight, aversion)
 
 
 def investor_said(row: pd.Series[Any]) -> str:
     """One investor's preference in a sentence."""
-    weight, aversion = float(row["weight"]), float(row["risk_aversion"])
-    said = f"Weight on return {weight:.3f}"
-    low, high = row.get("weight_low"), row.get("weight_high")
-    if low is not None and high is not None and np.isfinite(low) and np.isfinite(high):
-        said += f" (between {low:.3f} and {high:.3f})"
-    said += f", which is a risk aversion of {aversion:.2f}" if np.isfinite(aversion) else ""
-    far = float(row["distance"])
-    tail = " She is an outlier: one frontier does not explain her." * (row["status"] == "outlier")
-    return f"{said}. Her portfolio lies {far:.4f} from the frontier.{tail}"
+    low, high = row.get("weight_low", np.nan), row.get("weight_high", np.nan)
+    known = np.isfinite(low) and np.isfinite(high)
+    return say.investor_sentence(
+        float(row["weight"]),
+        (float(low), float(high)) if known else None,
+        float(row["risk_aversion"]),
+        float(row["distance"]),
+        row["status"] == "outlier",
+    )

@@ -17,6 +17,9 @@ from imop_engine.errors import ImopError
 from imop_engine.inference.preferences import preference_segments
 from imop_engine.report.pages import render
 from imop_engine.report.svg import svg
+from imop_engine.sentences import investors, run
+from imop_engine.sentences.numbers import MISSING, number_cell, percent_cell
+from imop_engine.sentences.returns import anchor_sentence
 from imop_engine.study import Study
 from imop_engine.versions import versions
 
@@ -25,16 +28,6 @@ OUTLIERS_SHOWN: Final = 10
 # An attribute with more values than this is a name, not a group.
 MOST_GROUPS: Final = 12
 LEARNED_STATUSES: Final = ("identified", "anchored")
-
-METHOD: Final = (
-    "Every investor is taken to choose the portfolio that weighs expected return against risk in "
-    "her own way, and all of them to believe in the same expected returns. Portfolio by portfolio "
-    "the believed returns were moved as little as possible so that the efficient frontier they "
-    "span comes closer to what was held, each move solved to its global optimum{then}. Holdings "
-    "tell "
-    "returns only up to a shift and a scale, so two known returns (the anchors) fix both, and "
-    "what nobody holds is bounded, not estimated."
-)
 
 
 class Column(NamedTuple):
@@ -92,8 +85,7 @@ def _opening(study: Study) -> dict[str, Any]:
         (f"{figures['median_risk_aversion']:.2f}", "median risk aversion"),
     ]
     return {
-        "lead": f"The expected returns of {figures['assets']} assets, read from the portfolios of "
-        f"{figures['rounds']:,} investors.",
+        "lead": run.lead(figures["assets"], figures["rounds"]),
         "remarks": study.settings.notes.strip(),
         "cards": [{"figure": figure, "words": words} for figure, words in cards],
     }
@@ -102,11 +94,13 @@ def _opening(study: Study) -> dict[str, Any]:
 def _method(study: Study) -> dict[str, Any]:
     by_history = study.settings.anchors is None
     known = _history_names(study) if by_history else []
-    rows = range(len(study.problem.theta.values))
-    then = ", and at the end fitted to all portfolios together" if study.settings.refine else ""
+    theta = study.problem.theta
     return {
-        "method": METHOD.format(then=then),
-        "anchors": [_anchor_sentence(study, row, known) for row in rows],
+        "method": run.method(study.settings.refine),
+        "anchors": [
+            anchor_sentence(study.problem.names, holdings, value, known)
+            for holdings, value in zip(theta.equalities, theta.values, strict=True)
+        ],
         "anchors_chosen": "by the return history" if by_history else "by the analyst",
     }
 
@@ -115,8 +109,9 @@ def _data(study: Study) -> dict[str, Any]:
     files = [
         {
             "name": one.name,
-            "counts": f"{one.rows_read:,} rows read, {one.rows_kept:,} kept, of these "
-            f"{one.rows_changed:,} changed; {one.rows_refused:,} refused.",
+            "counts": run.rows_sentence(
+                one.rows_read, one.rows_kept, one.rows_changed, one.rows_refused
+            ),
             "sentences": one.sentences[:SENTENCES_SHOWN],
             "more": len(one.sentences) - SENTENCES_SHOWN,
         }
@@ -133,10 +128,8 @@ def _set_aside(study: Study) -> dict[str, Any] | None:
     ]
     if not refused:
         return None
-    first = ", the first of them" if len(refused) > OUTLIERS_SHOWN else ""
     return {
-        "counts": f"{len(refused):,} of {len(study.data.portfolios):,} portfolios took no part"
-        f"{first}:",
+        "counts": run.took_no_part(len(refused), len(study.data.portfolios), OUTLIERS_SHOWN),
         "sentences": refused[:OUTLIERS_SHOWN],
     }
 
@@ -148,11 +141,11 @@ def _estimate(study: Study) -> dict[str, Any]:
     frame = only_fixed(study.frame_returns)
     columns = [
         Column("asset", "asset", str, numeric=False),
-        Column("estimate", "estimate", _percent),
-        Column("low", "at least", _percent),
-        Column("high", "at most", _percent),
-        Column("history", "history", _percent),
-        Column("true", "true", _percent),
+        Column("estimate", "estimate", percent_cell),
+        Column("low", "at least", percent_cell),
+        Column("high", "at most", percent_cell),
+        Column("history", "history", percent_cell),
+        Column("true", "true", percent_cell),
         Column("investors", "investors", _count),
         Column("status", "status", str, numeric=False, tag=True),
     ]
@@ -226,8 +219,7 @@ def _again(study: Study) -> dict[str, Any]:
     figures = study.figures
     return {
         "settings": shown,
-        "effort": f"{figures['updates']:,} updates, {figures['certified']:.1%} of them proven "
-        f"globally optimal, in {figures['seconds']:.1f} seconds.",
+        "effort": run.effort(figures["updates"], figures["certified"], figures["seconds"]),
         "packages": ", ".join(f"{name} {version}" for name, version in versions().items()),
     }
 
@@ -244,21 +236,6 @@ def _history_names(study: Study) -> list[tuple[str, Any]]:
     except ImopError:
         return []
     return [(one.name, one.portfolio) for one in found]
-
-
-def _anchor_sentence(study: Study, row: int, known: list[tuple[str, Any]]) -> str:
-    shares = study.problem.theta.equalities[row]
-    value = f"{study.problem.theta.values[row]:.2%} a year"
-    held = np.flatnonzero(shares)
-    names = study.problem.names
-    if len(held) == 1 and shares[held[0]] == 1.0:
-        return f"{names[held[0]]} returns {value}."
-    order = held[np.argsort(-np.abs(shares[held]), kind="stable")]
-    few = ", ".join(f"{shares[i]:.1%} {names[i]}" for i in order[:4])
-    rest = f" and {len(order) - 4} more" if len(order) > 4 else ""
-    named = [name for name, portfolio in known if np.allclose(portfolio, shares, atol=1e-12)]
-    what = named[0][:1].upper() + named[0][1:] if named else "A portfolio"
-    return f"{what} ({few}{rest}) returns {value}."
 
 
 def _revalued(study: Study, beliefs: Any, series: str) -> pd.DataFrame:
@@ -278,22 +255,11 @@ def _revalued(study: Study, beliefs: Any, series: str) -> pd.DataFrame:
 
 def _distribution_sentence(study: Study) -> str:
     figures, known = study.figures, study.distribution
-    middle = (
-        f"The median weight on return is {figures['median_weight']:.3f}, a risk aversion of "
-        f"{figures['median_risk_aversion']:.2f}."
-    )
+    middle = investors.median_preference(figures["median_weight"], figures["median_risk_aversion"])
     if known is None:
         return middle
     best = known.best
-    values = ", ".join(
-        f"{name.replace('_', ' ')} {value:.3g}" for name, value in best.parameters.items()
-    )
-    shape = f"Of the families tried, {best.name} describes the weights best"
-    shape += f" ({values})" if values else ""
-    if np.isfinite(best.p_value):
-        verdict = "is not rejected" if best.p_value >= 0.05 else "is rejected"
-        shape += f"; a chi-square test says it {verdict} (p = {best.p_value:.3f})"
-    return f"{middle} {shape}."
+    return f"{middle} {investors.best_family(best.name, best.parameters, best.p_value)}"
 
 
 def _segments(study: Study) -> list[dict[str, Any]]:
@@ -307,15 +273,15 @@ def _segments(study: Study) -> list[dict[str, Any]]:
             continue
         frame = preference_segments(study.preferences, column.tolist())
         frame["interval"] = [
-            f"{low:.3f} to {high:.3f}" if np.isfinite(low) else "–"
+            f"{low:.3f} to {high:.3f}" if np.isfinite(low) else MISSING
             for low, high in zip(frame["mean_low"], frame["mean_high"], strict=True)
         ]
         columns = [
             Column("segment", str(name), str, numeric=False),
             Column("investors", "investors", _count),
-            Column("mean_weight", "mean weight", _number),
+            Column("mean_weight", "mean weight", number_cell),
             Column("interval", "interval of the mean", str),
-            Column("median_risk_aversion", "median risk aversion", _number),
+            Column("median_risk_aversion", "median risk aversion", number_cell),
             Column("outliers", "outliers", _count),
         ]
         blocks.append({"name": str(name), "table": _table(frame, columns)})
@@ -329,14 +295,12 @@ def _outliers(study: Study) -> dict[str, Any] | None:
         return None
     columns = [
         Column("id", "investor", str, numeric=False),
-        Column("distance", "distance", _number),
+        Column("distance", "distance", number_cell),
         Column("asset", "held most differently", str, numeric=False),
-        Column("gap", "held minus explained", _percent),
+        Column("gap", "held minus explained", percent_cell),
     ]
     return {
-        "sentence": f"{len(far):,} investors hold portfolios that these returns do not explain "
-        f"(further than {study.fit.threshold:.3g})"
-        f"{', the furthest first' if len(far) > 1 else ''}.",
+        "sentence": investors.outliers_sentence(len(far), study.fit.threshold),
         "table": _table(far.head(OUTLIERS_SHOWN).reset_index(names="id"), columns),
     }
 
@@ -346,14 +310,6 @@ def _table(frame: pd.DataFrame, columns: list[Column]) -> Table:
     present = [one for one in columns if one.name in frame.columns]
     rows = [[one.shown(row[one.name]) for one in present] for _, row in frame.iterrows()]
     return Table(present, rows)
-
-
-def _percent(value: Any) -> str:
-    return f"{100 * float(value):.2f} %" if np.isfinite(float(value)) else "–"
-
-
-def _number(value: Any) -> str:
-    return f"{float(value):.3f}" if np.isfinite(float(value)) else "–"
 
 
 def _count(value: Any) -> str:

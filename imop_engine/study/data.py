@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
+from imop_engine.sentences.run import absent_columns
 
 # Holdings that were rounded to 0.001 one by one miss one by half a step an asset at most: 0.015
 # for 30 assets. What misses it by more is not a whole portfolio.
@@ -218,10 +219,7 @@ def _holdings(table: pd.DataFrame, names: tuple[str, ...], notes: list[str]) -> 
     if len(absent) == len(names):
         raise InvalidInput("the portfolios hold none of the assets; check the column names.")
     if absent:
-        notes.append(
-            f"The portfolios have no column for {', '.join(absent[:5])}"
-            f"{f' and {len(absent) - 5} more' if len(absent) > 5 else ''}: counted as not held."
-        )
+        notes.append(absent_columns(absent))
     full = table.reindex(columns=list(names), fill_value=0.0)
     numbers: pd.DataFrame = full.apply(pd.to_numeric, errors="coerce").astype(float)
     unnamed = list(map(str, numbers.index)) == [str(i) for i in range(len(numbers))]

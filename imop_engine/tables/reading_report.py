@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from imop_engine.errors import RefusedRows
+from imop_engine.sentences.run import rows_sentence
 
 KEPT: Final = "kept"
 CHANGED: Final = "changed"
@@ -179,10 +180,8 @@ class ReadingReport:
 
     def summary(self) -> str:
         """Say the four counts in one sentence."""
-        return (
-            f"{self.file}: {self.rows_read:,} rows read, {self.rows_kept:,} kept, "
-            f"of these {self.rows_changed:,} changed; {self.rows_refused:,} refused."
-        )
+        counts = rows_sentence(self.rows_read, self.rows_kept, self.rows_changed, self.rows_refused)
+        return f"{self.file}: {counts}"
 
 
 class Notes:

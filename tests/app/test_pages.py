@@ -24,19 +24,24 @@ from app_harness import (
     workbook,
     workspace,
 )
-from imop_app.components.words import WORDS
 from imop_app.jobs import JOBS
 from imop_app.services import learning, results
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_app.workspace import Workspace, open_workspace
 from imop_engine.bundled import market
+from imop_engine.sentences.words import WORDS
 from waiting_runs import waiting
 
 APP = Path(imop_app.__file__).parent
 VIEWS = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
 LINES_AT_MOST = 400
-# What views and components may know of the engine: charts, and the type of a study.
-ENGINE = {"from imop_engine.report", "from imop_engine.report.style", "from imop_engine.study"}
+# What views and components may know of the engine: charts, words, and the type of a study.
+ENGINE = {
+    "from imop_engine.report",
+    "from imop_engine.report.style",
+    "from imop_engine.sentences.words",  # explanations for tooltips: text alone
+    "from imop_engine.study",
+}
 SEGMENTS = InvestorSettings((InvestorBatch("simulate", Simulation(120, "segments")),))
 
 

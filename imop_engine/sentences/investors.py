@@ -1,0 +1,150 @@
+"""What is known of the investors: how well a frontier explains them, and what they prefer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from imop_engine.sentences.numbers import parameters
+
+# A p-value below this is read as a contradiction, as everywhere in statistics.
+CONTRADICTED: Final = 0.05
+
+
+def fit_sentence(explained: float, investors: int, outliers: int, threshold: float) -> str:
+    """How well one frontier explains what investors hold.
+
+    Args:
+        explained: Share of the variation in holdings, at most 1.
+        investors: How many there are.
+        outliers: How many of them lie further away than the threshold.
+        threshold: Distance of a portfolio from the frontier, in shares of wealth.
+
+    Returns:
+        One sentence.
+    """
+    who = str(outliers) if outliers else "none"
+    return (
+        f"One frontier explains {explained:.1%} of the variation in the holdings of {investors} "
+        f"investors; {who} of them lie{'s' if outliers < 2 else ''} further than {threshold:.3g} "
+        "from it."
+    )
+
+
+def outliers_sentence(count: int, threshold: float) -> str:
+    """How many investors no frontier explains, before a table of them.
+
+    Args:
+        count: How many.
+        threshold: Distance of a portfolio from the frontier, in shares of wealth.
+    """
+    first = ", the furthest first" if count > 1 else ""
+    return (
+        f"{count:,} investors hold portfolios that these returns do not explain "
+        f"(further than {threshold:.3g}){first}."
+    )
+
+
+def median_preference(weight: float, risk_aversion: float) -> str:
+    """The investor in the middle: her weight on return (0 to 1) and her risk aversion."""
+    return f"The median weight on return is {weight:.3f}, a risk aversion of {risk_aversion:.2f}."
+
+
+def median_preference_short(weight: float, risk_aversion: float) -> str:
+    """The same for the shell's line."""
+    return f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}."
+
+
+def best_family(name: str, values: dict[str, float], p_value: float) -> str:
+    """Which family describes the weights best, for the report.
+
+    Args:
+        name: The family.
+        values: Its fitted parameters.
+        p_value: Of the chi-square test; not a number where there were too few investors.
+
+    Returns:
+        One sentence.
+    """
+    shape = parameters(values, ".3g")
+    said = f"Of the families tried, {name} describes the weights best"
+    said += f" ({shape})" if shape else ""
+    if np.isfinite(p_value):
+        verdict = "is not rejected" if p_value >= CONTRADICTED else "is rejected"
+        said += f"; a chi-square test says it {verdict} (p = {p_value:.3f})"
+    return f"{said}."
+
+
+def family_advice(name: str, values: dict[str, float], p_value: float) -> str:
+    """The same beside the histogram, with what to read: the curve or the bars.
+
+    Args:
+        name: The family.
+        values: Its fitted parameters.
+        p_value: Of the chi-square test; not a number where there were too few investors.
+
+    Returns:
+        One sentence.
+    """
+    shape = parameters(values, ".2f")
+    said = f"The weights are described best by the {name} distribution"
+    said += f" ({shape})" if shape else ""
+    if not np.isfinite(p_value):
+        return f"{said}; there are too few investors to test it."
+    if p_value < CONTRADICTED:
+        return (
+            f"{said}, but the chi-square test contradicts it (p = {p_value:.2g}): read the "
+            "histogram, not the curve."
+        )
+    return f"{said}, and the chi-square test does not contradict it (p = {p_value:.2f})."
+
+
+def no_family() -> str:
+    """Why no family was fitted."""
+    return "There are too few different weights to speak of a distribution."
+
+
+def everybody(investors: int) -> str:
+    """Nobody was chosen in the histogram."""
+    return f"All {investors:,} investors. Drag over the bars to look at some of them."
+
+
+def chosen_investors(count: int, investors: int, weight: float, risk_aversion: float) -> str:
+    """How many investors were chosen and what is typical of them.
+
+    Args:
+        count: How many were chosen.
+        investors: How many there are.
+        weight: Median weight on return of the chosen, 0 to 1.
+        risk_aversion: Their median risk aversion.
+    """
+    return (
+        f"{count:,} investors chosen ({count / investors:.1%}): median weight {weight:.2f}, "
+        f"median risk aversion {risk_aversion:.2f}."
+    )
+
+
+def investor_sentence(
+    weight: float,
+    interval: tuple[float, float] | None,
+    risk_aversion: float,
+    distance: float,
+    outlier: bool,
+) -> str:
+    """One investor's preference.
+
+    Args:
+        weight: On return, 0 to 1.
+        interval: Of that weight; None where it is not known.
+        risk_aversion: 2 (1 - w) / w for a weight w; infinite where the weight is 0.
+        distance: Of her portfolio from the frontier, in shares of wealth.
+        outlier: Whether that is too far to be explained.
+    """
+    said = f"Weight on return {weight:.3f}"
+    said += f" (between {interval[0]:.3f} and {interval[1]:.3f})" if interval else ""
+    said += (
+        f", which is a risk aversion of {risk_aversion:.2f}" if np.isfinite(risk_aversion) else ""
+    )
+    tail = " She is an outlier: one frontier does not explain her." if outlier else ""
+    return f"{said}. Her portfolio lies {distance:.4f} from the frontier.{tail}"

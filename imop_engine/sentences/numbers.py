@@ -1,0 +1,92 @@
+"""Numbers, intervals, counts and lists in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+MISSING: Final = "–"  # stands where there is no number
+
+
+def percent(value: float) -> str:
+    """A return with two digits after the point, more where it is small.
+
+    >>> percent(0.0731), percent(0.00002)
+    ('7.31 %', '0.002 %')
+    """
+    size = abs(100.0 * value)
+    digits = 2 if size >= 0.1 or size == 0.0 else int(np.ceil(-np.log10(size)))
+    return f"{100.0 * value:.{min(digits, 8)}f} %"
+
+
+def between(low: float, high: float) -> str:
+    """Both ends of an interval, with digits enough to tell them apart.
+
+    >>> between(0.0731, 0.0944), between(0.179098, 0.179104)
+    ('between 7.31 % and 9.44 %', 'between 17.9098 % and 17.9104 %')
+    """
+    width = 100.0 * (high - low)
+    digits = max(2, min(8, int(np.ceil(-np.log10(width))))) if width > 0.0 else 2
+    return f"between {100.0 * low:.{digits}f} % and {100.0 * high:.{digits}f} %"
+
+
+def percent_cell(value: float) -> str:
+    """A fraction as a table shows it: always two digits, a dash where there is no number.
+
+    >>> percent_cell(0.07314), percent_cell(float("nan"))
+    ('7.31 %', '–')
+    """
+    return f"{100.0 * value:.2f} %" if np.isfinite(value) else MISSING
+
+
+def number_cell(value: float) -> str:
+    """A number as a table shows it: three digits after the point, a dash where there is none.
+
+    >>> number_cell(2.0), number_cell(float("inf"))
+    ('2.000', '–')
+    """
+    return f"{value:.3f}" if np.isfinite(value) else MISSING
+
+
+def explained(share: float) -> str:
+    """A share of the variation explained; below zero the average portfolio would do better.
+
+    >>> explained(0.9312), explained(-0.2)
+    ('93.1%', 'nothing')
+    """
+    return f"{share:.1%}" if share >= 0.0 else "nothing"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first names of a list and how many more there are.
+
+    Args:
+        names: What is listed.
+        most: How many names are written out.
+
+    Returns:
+        The names with commas between them.
+
+    >>> some(["A", "B", "C"], 2), some(["A"], 2)
+    ('A, B and 1 more', 'A')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def parameters(values: dict[str, float], form: str) -> str:
+    """The parameters of a fitted family, each with its name.
+
+    Args:
+        values: Number by name.
+        form: How a number is written, as in a format string.
+
+    Returns:
+        Names and numbers with commas between them.
+
+    >>> parameters({"mean": 0.5, "standard_deviation": 0.125}, ".2f")
+    'mean 0.50, standard deviation 0.12'
+    """
+    return ", ".join(f"{name.replace('_', ' ')} {value:{form}}" for name, value in values.items())

@@ -1,0 +1,81 @@
+"""What went into a run and what it took: files, portfolios set aside, updates, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from imop_engine.sentences.numbers import some
+
+
+def rows_sentence(read: int, kept: int, changed: int, refused: int) -> str:
+    """What became of the rows of a file.
+
+    Args:
+        read: Rows that the file has.
+        kept: Rows that were used.
+        changed: Rows among these that were not used as they stand.
+        refused: Rows that were left out.
+    """
+    return f"{read:,} rows read, {kept:,} kept, of these {changed:,} changed; {refused:,} refused."
+
+
+def absent_columns(names: Sequence[str]) -> str:
+    """Assets for which the portfolios have no column."""
+    return f"The portfolios have no column for {some(names, 5)}: counted as not held."
+
+
+def lead(assets: int, investors: int) -> str:
+    """What a report is about."""
+    return (
+        f"The expected returns of {assets} assets, read from the portfolios of "
+        f"{investors:,} investors."
+    )
+
+
+def method(refined: bool) -> str:
+    """How the returns were learned; `refined` says whether all portfolios were fitted together."""
+    then = ", and at the end fitted to all portfolios together" if refined else ""
+    return (
+        "Every investor is taken to choose the portfolio that weighs expected return against risk "
+        "in her own way, and all of them to believe in the same expected returns. Portfolio by "
+        "portfolio the believed returns were moved as little as possible so that the efficient "
+        "frontier they span comes closer to what was held, each move solved to its global "
+        f"optimum{then}. Holdings tell returns only up to a shift and a scale, so two known "
+        "returns (the anchors) fix both, and what nobody holds is bounded, not estimated."
+    )
+
+
+def took_no_part(refused: int, portfolios: int, shown: int) -> str:
+    """How many portfolios were set aside, before a list of the first of them.
+
+    Args:
+        refused: How many were.
+        portfolios: How many came in.
+        shown: How many the list has at most.
+    """
+    first = ", the first of them" if refused > shown else ""
+    return f"{refused:,} of {portfolios:,} portfolios took no part{first}:"
+
+
+def took_no_part_short(refused: int) -> str:
+    """The same for the shell's line."""
+    return f"{refused:,} portfolios took no part; investors.csv says why."
+
+
+def more_remarks(count: int) -> str:
+    """Remarks on files that are not printed."""
+    return f"{count} more remarks on the files are in the report."
+
+
+def effort(updates: int, certified: float, seconds: float) -> str:
+    """What a run took.
+
+    Args:
+        updates: How many updates of the estimate there were.
+        certified: The fraction of them that were proven globally optimal.
+        seconds: How long all took.
+    """
+    return (
+        f"{updates:,} updates, {certified:.1%} of them proven globally optimal, in "
+        f"{seconds:.1f} seconds."
+    )

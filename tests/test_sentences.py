@@ -1,0 +1,143 @@
+"""Sentences for people: pure, true to their numbers, and written in one place."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imop_engine.sentences import investors, market, numbers, returns, run
+from imop_engine.sentences.words import WORDS, word
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT / "imop_engine" / "sentences"
+
+
+def known(status, **other):
+    given = {
+        "name": "Gold", "estimate": 0.05, "low": 0.04, "high": 0.06, "investors": 7, "holders": 3,
+        "dead": False,
+    }  # fmt: skip
+    return returns.KnownReturn(status=status, **given | other)
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (known("anchored"), "Gold returns 5.00 %, because an anchor says so."),
+        (
+            known("anchored", dead=True),
+            (
+                "Gold returns 5.00 %, because an anchor says so; 3 of 9 investors hold it, and the "
+                "estimate explains none of that."
+            ),
+        ),
+        (
+            known("identified"),
+            (
+                "Gold returns 5.00 %, between 4.00 % and 6.00 % with 95 % confidence; 7 of 9 "
+                "investors inform about it."
+            ),
+        ),
+        (
+            known("bounded above", holders=1),
+            (
+                "Gold returns at most 6.00 %: 7 of 9 investors do not hold it, and would if it "
+                "returned more (1 does hold it, too few to go by). The portfolios say no more than "
+                "that."
+            ),
+        ),
+        (
+            known("bounded below", holders=0),
+            (
+                "Gold returns at least 4.00 %: 7 of 9 investors hold it at its cap. The portfolios "
+                "say no more than that."
+            ),
+        ),
+        (
+            known("bounded"),
+            (
+                "Gold returns between 4.00 % and 6.00 %: some of 9 investors hold it at its cap, "
+                "the others not at all."
+            ),
+        ),
+        (
+            known("not seen"),
+            "The portfolios say nothing of Gold: it may return anything between 4.00 % and 6.00 %.",
+        ),
+    ],
+)
+def test_what_is_known_of_an_asset(one, said):
+    assert returns.asset_sentence(one, 9, 0.95, "") == said
+
+
+def test_a_return_known_only_against_the_others_says_what_is_open():
+    for undetermined in ("shift", "shift and scale"):
+        said = returns.asset_sentence(known("relative"), 9, 0.9, undetermined)
+        assert f"because the {undetermined} of the returns is open" in said
+        assert "90 % confidence" in said
+
+
+def test_an_anchor_names_its_parts_the_largest_first():
+    names = ["A", "B", "C", "D", "E"]
+    holdings = np.array([0.1, 0.4, 0.2, 0.05, 0.25])
+    said = returns.anchor_sentence(names, holdings, 0.06)
+    assert said == (
+        "A portfolio (40.0% B, 25.0% E, 20.0% C, 10.0% A and 1 more) returns 6.00% a year."
+    )
+    named = returns.anchor_sentence(names, holdings, 0.06, [("the market", holdings)])
+    assert named.startswith("The market (40.0% B")
+    assert returns.anchor_sentence(names, np.eye(5)[2], 0.03) == "C returns 3.00% a year."
+
+
+@pytest.mark.parametrize(("found", "who"), [(0, "none of them lies"), (1, "1 of them lies"),
+                                            (4, "4 of them lie ")])  # fmt: skip
+def test_the_fit_counts_its_outliers(found, who):
+    assert who in investors.fit_sentence(0.91, 30, found, 0.02)
+
+
+def test_a_family_is_contradicted_below_five_percent():
+    assert "is rejected" in investors.best_family("beta", {}, 0.049)
+    assert "is not rejected" in investors.best_family("beta", {}, 0.05)
+    assert "contradicts it" in investors.family_advice("beta", {"a": 2.0}, 0.049)
+    assert "does not contradict it" in investors.family_advice("beta", {"a": 2.0}, 0.05)
+    assert "too few investors" in investors.family_advice("beta", {"a": 2.0}, float("nan"))
+
+
+def test_an_investor_without_interval_and_with_infinite_risk_aversion():
+    said = investors.investor_sentence(0.0, None, float("inf"), 0.01, outlier=True)
+    assert said == (
+        "Weight on return 0.000. Her portfolio lies 0.0100 from the frontier. She is an outlier: "
+        "one frontier does not explain her."
+    )
+
+
+def test_lists_are_cut_and_say_so():
+    assert numbers.some(list("ABCDEF"), 4) == "A, B, C, D and 2 more"
+    assert run.absent_columns(["A"]) == "The portfolios have no column for A: counted as not held."
+    assert run.took_no_part(11, 20, 10) == "11 of 20 portfolios took no part, the first of them:"
+    assert run.took_no_part(10, 20, 10) == "10 of 20 portfolios took no part:"
+    assert "Gold (3)" in market.gaps(5, [("Gold", 3)], None, same_means=False)
+
+
+def test_every_word_is_explained_in_a_sentence():
+    for name in WORDS:
+        assert word(name).endswith(".")
+    with pytest.raises(KeyError):
+        word("no such word")
+
+
+def test_no_sentence_is_written_twice():
+    """A piece of text long enough to be a sentence of ours stands nowhere else in the source."""
+    ours = {text for path in HOME.glob("*.py") for text in _texts(path)}
+    assert len(ours) > 30
+    for folder in ("imop_engine", "app"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path.parent != HOME:
+                assert not ours & set(_texts(path)), path
+
+
+def _texts(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 30:
+            yield node.value.strip()
