@@ -6,36 +6,15 @@ Where each comes from, under which licence and with which checksum is in data/SO
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import Final
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from imop_engine.errors import InvalidInput
-
-FloatArray = NDArray[np.float64]
+from imop_engine.market import Market
 
 MONTHS_PER_YEAR: Final = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Market:
-    """A set of assets: yearly expected returns and covariance, and the history behind them.
-
-    `history` holds one row of returns per period, `periods_per_year` periods to the year. Where
-    the moments were published without a history it is None, and `periods_per_year` is 1.
-    """
-
-    name: str
-    names: tuple[str, ...]
-    expected_returns: FloatArray
-    covariance: FloatArray
-    history: pd.DataFrame | None
-    periods_per_year: int
-    description: str
 
 
 def market_names() -> tuple[str, ...]:
@@ -89,36 +68,27 @@ def _read(
 
 
 def _paper8() -> Market:
-    returns = _read("paper8_returns.csv", index="asset")["expected_return"]
-    covariance = _read("paper8_covariance.csv", index="asset")
-    return Market(
+    return Market.of(
+        _read("paper8_returns.csv", index="asset")["expected_return"],
+        _read("paper8_covariance.csv", index="asset"),
         name="paper8",
-        names=tuple(returns.index),
-        expected_returns=_frozen(returns),
-        covariance=_frozen(covariance),
-        history=None,
-        periods_per_year=1,
-        description="The eight securities of the paper, with the moments of its appendix",
+        title="Eight securities (paper)",
+        description="The eight securities of the paper, with the moments of its appendix.",
     )
 
 
 def _us20() -> Market:
     history = _read("us20_monthly_returns.csv", index="date", parse_dates=True)
-    return Market(
-        name="us20",
-        names=tuple(history.columns),
-        expected_returns=_frozen(history.mean() * MONTHS_PER_YEAR),
-        covariance=_frozen(history.cov() * MONTHS_PER_YEAR),
+    return Market.of(
+        history.mean() * MONTHS_PER_YEAR,
+        history.cov() * MONTHS_PER_YEAR,
         history=history,
         periods_per_year=MONTHS_PER_YEAR,
-        description="20 large US stocks, monthly total returns from February 1990 to December 2022",
+        name="us20",
+        title="20 large US stocks",
+        description="20 large US stocks, monthly total returns from February 1990 to December "
+        "2022.",
     )
-
-
-def _frozen(values: pd.Series | pd.DataFrame) -> FloatArray:
-    array = values.to_numpy(dtype=np.float64, copy=True)
-    array.setflags(write=False)
-    return array
 
 
 _MARKETS: Final[dict[str, Callable[[], Market]]] = {"paper8": _paper8, "us20": _us20}

@@ -95,7 +95,7 @@ def _anchors(
     values = dict(suggested)
     known = []
     for name, column in zip(names, st.columns(2), strict=False):
-        first = values.get(name, float(data.expected_returns[name]))
+        first = values.get(name, float(data.returns_by_asset[name]))
         percent = column.number_input(
             f"Return of {escape(name)} (% per year)",
             step=0.1,

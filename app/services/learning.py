@@ -19,12 +19,12 @@ from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services import results
 from imop_app.services.errors import AppError, sentences, told
-from imop_app.services.market import MarketData
 from imop_app.services.people import PeopleData
 from imop_app.services.preparing import PREPARATION
 from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings
 from imop_app.store import RunRecord, RunStore
 from imop_app.workspace import Workspace
+from imop_engine.market import Market
 from imop_engine.report import frames, frames_learn
 from imop_engine.study import StudySettings
 
@@ -72,7 +72,7 @@ def known_assets(market: MarketSettings, box: FileBox) -> tuple[tuple[str, float
     is known.
     """
     data = markets.load(market, box)
-    returns = data.expected_returns.to_numpy(dtype=float)
+    returns = data.expected_returns
     if market.source == "bundled" and market.bundled == "paper8":
         first, second = PAPER_KNOWN
     else:
@@ -85,7 +85,7 @@ def known_assets(market: MarketSettings, box: FileBox) -> tuple[tuple[str, float
     return tuple((data.names[i], float(returns[i])) for i in (first, second))
 
 
-def study_settings(settings: Settings, data: MarketData) -> StudySettings:
+def study_settings(settings: Settings, data: Market) -> StudySettings:
     """What the analyst chose, in the engine's words."""
     learn = settings.learn
     anchors: Any = {"history": None, "assets": dict(learn.known), "none": ()}[learn.anchoring]
@@ -137,18 +137,18 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
     return job
 
 
-def _steps(settings: Settings, data: MarketData, people: PeopleData, state: Any) -> Any:
+def _steps(settings: Settings, data: Market, people: PeopleData, state: Any) -> Any:
     from imop_engine.study import study_steps
 
     return study_steps(
-        data.expected_returns,
-        data.covariance,
+        data.returns_by_asset,
+        data.covariance_by_asset,
         people.portfolios,
         study_settings(settings, data),
         truth=people.truth,
         attributes=people.attributes,
         dates=people.dates,
-        reading=tuple(one for one in (data.reading, *people.reports) if one is not None),
+        reading=(*data.reading, *people.reports),
         notes=data.notes,
         state=state,
     )
@@ -180,7 +180,7 @@ def _require_known(settings: Settings) -> None:
         )
 
 
-def _record(study: Any, data: MarketData, people: PeopleData, settings: Settings) -> RunRecord:
+def _record(study: Any, data: Market, people: PeopleData, settings: Settings) -> RunRecord:
     figures = study.figures
     return RunRecord(
         id="",
@@ -195,7 +195,7 @@ def _record(study: Any, data: MarketData, people: PeopleData, settings: Settings
     )
 
 
-def run_name(data: MarketData, people: PeopleData) -> str:
+def run_name(data: Market, people: PeopleData) -> str:
     """What a run is called until the analyst calls it something else."""
     return f"{data.title}, {people.heading}"
 

@@ -4,50 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from imop_app.home import FileBox
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import compiled
-from imop_app.settings import Limit, MarketSettings
+from imop_app.settings import Limit, MarketSettings, StoredFile
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import market_names
+from imop_engine.limits import Limits
+from imop_engine.market import Market as Market  # the views name the type by this service
 
 if TYPE_CHECKING:
+    from imop_engine.loading import MarketSource, SourceWords
     from imop_engine.problem import Problem
 
-TITLES: Final = {"paper8": "Eight securities (paper)", "us20": "20 large US stocks"}
 DAYS_PER_YEAR: Final = 365.25
 DOWNLOAD_SECONDS: Final = 25.0  # longer than Yahoo ever takes for a page of tickers
-# Where an analyst sets no bounds of her own, a believed return lies in here; a market whose own
-# returns go further widens it.
-WIDEST: Final = (-1.0, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class MarketData:
-    """A market that was read: moments per year, and the history behind them where there is one."""
-
-    title: str
-    description: str
-    names: tuple[str, ...]
-    expected_returns: pd.Series
-    covariance: pd.DataFrame
-    history: pd.DataFrame | None = None
-    periods_per_year: float = 1.0
-    notes: tuple[str, ...] = ()
-    guessed: tuple[tuple[str, str], ...] = ()
-    reading: Any = None  # the reader's report, where a file was read
-    clean: bool = True  # whether nothing in it needs the analyst's attention
-
-    @property
-    def size(self) -> int:
-        """Number of assets."""
-        return len(self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,113 +37,70 @@ class MarketPicture:
 
 def bundled_titles() -> dict[str, str]:
     """The bundled markets by name, each with the title that the analyst reads."""
-    return {name: TITLES.get(name, name) for name in market_names()}
+    return {name: bundled_market(name).title for name in market_names()}
 
 
 @sentences
-def load(settings: MarketSettings, box: FileBox) -> MarketData:
+def load(settings: MarketSettings, box: FileBox) -> Market:
     """The market that these settings describe; read once for each content."""
     return _load(settings.data, box)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _load(settings: MarketSettings, _box: FileBox) -> MarketData:
-    if settings.source == "bundled":
-        return _bundled(settings.bundled)
-    data = _moments(settings, _box) if settings.source == "moments" else _history(settings, _box)
+def _load(settings: MarketSettings, _box: FileBox) -> Market:
+    from imop_engine.loading import HistoryOptions, load_market
+
+    options = HistoryOptions(
+        kind=settings.kind,
+        units=settings.units,
+        layout=settings.layout,
+        sheet=settings.sheet,
+        mean=settings.mean,
+        covariance=settings.covariance,
+    )
+    data = load_market(_source(settings, _box), options, _words(settings))
     if data.size < 2:
         raise AppError(
             f"{data.title} has one asset ({data.names[0]}); a choice needs at least two: add the "
             "histories of the others, one column each."
         )
-    return data
+    if settings.source != "tickers":
+        return data
+    notes = (*settings.told, *data.notes)
+    title = ", ".join(settings.tickers)
+    return replace(data, title=title, notes=notes, clean=data.clean and not settings.told)
 
 
-def _bundled(name: str) -> MarketData:
-    chosen = bundled_market(name)
-    assets = pd.Index(chosen.names, name="asset")
-    return MarketData(
-        title=TITLES.get(name, name),
-        description=chosen.description + ".",
-        names=chosen.names,
-        expected_returns=pd.Series(chosen.expected_returns, index=assets),
-        covariance=pd.DataFrame(chosen.covariance, index=assets, columns=list(assets)),
-        history=chosen.history,
-        periods_per_year=chosen.periods_per_year,
-    )
+def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
+    """The source for the engine's loader; prices by ticker were kept as a file."""
+    from imop_engine.loading import MarketSource, TableFile
+
+    def table(stored: StoredFile | None) -> TableFile | None:
+        return None if stored is None else TableFile(stored.name, box.get(stored))
+
+    if settings.source == "bundled":
+        return MarketSource(bundled=settings.bundled)
+    if settings.source == "moments":
+        return MarketSource(expected=table(settings.file), covariance=table(settings.second))
+    return MarketSource(history=table(settings.file))
 
 
-def _history(settings: MarketSettings, box: FileBox) -> MarketData:
-    from imop_engine.moments import estimate_moments
-    from imop_engine.tables import read_returns
+def _words(settings: MarketSettings) -> SourceWords:
+    """What the page says where a file is still missing."""
+    from imop_engine.loading import SourceWords
 
-    if settings.file is None:
-        raise AppError("Choose a file with returns or prices first.")
-    history = read_returns(
-        box.get(settings.file),
-        name=settings.file.name,
-        kind=settings.kind,
-        units=settings.units,
-        layout=settings.layout,
-        sheet=settings.sheet,
-    )
-    moments = estimate_moments(
-        history.returns,
-        mean=settings.mean,
-        covariance=settings.covariance,
-        periods_per_year=history.periods_per_year,
-    )
-    dates = history.returns.index
-    title = ", ".join(settings.tickers) if settings.source == "tickers" else settings.file.name
-    return MarketData(
-        title=title,
-        description=f"{len(history.returns):,} periods from {_day(dates[0])} to {_day(dates[-1])}, "
-        f"{history.periods_per_year:g} to the year.",
-        names=tuple(map(str, history.returns.columns)),
-        expected_returns=moments.expected_returns,
-        covariance=moments.covariance,
-        history=history.returns,
-        periods_per_year=history.periods_per_year,
-        notes=(*settings.told, *map(str, moments.notes)),
-        guessed=_told(history.guessed),
-        reading=history.report,
-        clean=not (
-            settings.told
-            or history.report.sentences()
-            or moments.repaired
-            or history.returns.isna().any(axis=None)
-        ),
-    )
-
-
-def _moments(settings: MarketSettings, box: FileBox) -> MarketData:
-    from imop_engine.tables import read_moments
-
-    if settings.file is None or settings.second is None:
-        raise AppError("Give two tables: expected returns by asset, and their covariance.")
-    moments = read_moments(
-        box.get(settings.file),
-        box.get(settings.second),
-        names=(settings.file.name, settings.second.name),
-    )
-    return MarketData(
-        title=settings.file.name,
-        description="Expected returns and covariance as given, per year; no history behind them.",
-        names=tuple(map(str, moments.covariance.columns)),
-        expected_returns=moments.expected_returns,
-        covariance=moments.covariance,
-        notes=tuple(map(str, moments.notes)),
-        clean=not moments.notes,
-    )
+    two_tables = "Give two tables: expected returns by asset, and their covariance."
+    no_file = "Choose a file with returns or prices first."
+    return SourceWords(two_tables if settings.source == "moments" else no_file, two_tables)
 
 
 @sentences
 def download(tickers: tuple[str, ...], years: int, box: FileBox) -> MarketSettings:
     """Fetch prices by ticker and keep them as a file, so that a reload needs no network."""
-    from imop_engine.tables.yahoo import read_yahoo
+    from imop_engine.loading import YahooPrices, fetch_history
 
     start = dt.date.today() - dt.timedelta(days=round(DAYS_PER_YEAR * years))
-    found = read_yahoo(tickers, start, deadline=DOWNLOAD_SECONDS)
+    found = fetch_history(YahooPrices(tickers, start, deadline=DOWNLOAD_SECONDS))
     if found.prices is None or found.prices.shape[1] < 2:
         raise AppError("Fewer than two of these tickers have prices; name at least two that do.")
     stored = box.put("yahoo.csv", found.prices.to_csv().encode())
@@ -208,43 +141,36 @@ def _curve(settings: MarketSettings, _box: FileBox) -> pd.DataFrame:
     from imop_engine.report import frames, style
 
     data = load(settings, _box)
-    returns = data.expected_returns.to_numpy()
-    return frames.curve(problem(data, settings), returns, style.HISTORY)
+    return frames.curve(problem(data, settings), data.expected_returns, style.HISTORY)
 
 
-def problem(data: MarketData, settings: MarketSettings) -> Problem:
+def problem(data: Market, settings: MarketSettings) -> Problem:
     """The portfolio problem of a market under its limits, nothing anchored."""
     from imop_engine.problem import portfolio_problem
 
+    limits = limits_of(settings, data)
     return portfolio_problem(
         data.covariance,
         names=data.names,
-        upper=caps(data, settings),
-        bounds=settings.bounds or widest(data),
+        upper=limits.upper_of(data.names),
+        bounds=limits.box(data.expected_returns),
     )
 
 
-def caps(data: MarketData, settings: MarketSettings) -> np.ndarray:
-    """The cap of each asset; 1 where none was set."""
-    given = {limit.asset: limit.cap for limit in settings.limits}
-    return np.array([given.get(name, 1.0) for name in data.names])
+def limits_of(settings: MarketSettings, data: Market) -> Limits:
+    """Caps and bounds; a cap of an asset that another market had counts no more."""
+    caps = tuple((one.asset, one.cap) for one in settings.limits if one.asset in data.names)
+    return Limits(caps=caps, bounds=settings.bounds)
 
 
-def widest(data: MarketData) -> tuple[float, float]:
-    """Where believed returns lie when nobody says."""
-    returns = data.expected_returns.to_numpy(dtype=float)
-    low, high = WIDEST
-    return min(low, 2.0 * float(returns.min())), max(high, 2.0 * float(returns.max()))
-
-
-def limits_table(data: MarketData, settings: MarketSettings) -> pd.DataFrame:
+def limits_table(data: Market, settings: MarketSettings) -> pd.DataFrame:
     """asset, expected return, risk and cap in percent, for editing."""
     return pd.DataFrame(
         {
             "asset": list(data.names),
-            "return": 100.0 * data.expected_returns.to_numpy(dtype=float),
-            "risk": 100.0 * np.sqrt(np.diag(data.covariance.to_numpy(dtype=float))),
-            "cap": 100.0 * caps(data, settings),
+            "return": 100.0 * data.expected_returns,
+            "risk": 100.0 * data.risks,
+            "cap": 100.0 * limits_of(settings, data).upper_of(data.names),
         }
     )
 
@@ -252,7 +178,7 @@ def limits_table(data: MarketData, settings: MarketSettings) -> pd.DataFrame:
 @sentences
 def with_limits(
     settings: MarketSettings,
-    data: MarketData,
+    data: Market,
     table: pd.DataFrame,
     low: float | None = None,
     high: float | None = None,
@@ -268,7 +194,7 @@ def with_limits(
         for asset, cap in zip(table["asset"], shares, strict=True)
         if cap < 100.0
     ]
-    outer = widest(data)
+    outer = Limits().box(data.expected_returns)
     bounds = None
     if low is not None or high is not None:
         bounds = (
@@ -278,7 +204,7 @@ def with_limits(
         if not bounds[0] < bounds[1]:
             raise AppError("The least return must be below the greatest; change one of the two.")
     chosen = replace(settings, limits=tuple(limits), bounds=bounds)
-    total = float(caps(data, chosen).sum())
+    total = float(limits_of(chosen, data).upper_of(data.names).sum())
     if total < 1.0:
         raise AppError(
             f"The caps add up to {total:.0%}, so nobody could invest all her wealth; raise them "
@@ -288,11 +214,11 @@ def with_limits(
     return chosen
 
 
-def bounds_percent(settings: MarketSettings, data: MarketData) -> tuple[float | None, float | None]:
+def bounds_percent(settings: MarketSettings, data: Market) -> tuple[float | None, float | None]:
     """The bounds that were set, in percent; None where nobody set one."""
     if settings.bounds is None:
         return None, None
-    outer = widest(data)
+    outer = Limits().box(data.expected_returns)
     low, high = settings.bounds
     return (
         None if low == outer[0] else 100.0 * low,
@@ -300,20 +226,18 @@ def bounds_percent(settings: MarketSettings, data: MarketData) -> tuple[float | 
     )
 
 
-def quality(data: MarketData) -> list[str]:
+def quality(data: Market) -> list[str]:
     """What was noted while the data were read and turned into moments."""
-    said = [str(line) for line in data.reading.sentences()] if data.reading is not None else []
+    said = [str(line) for report in data.reading for line in report.sentences()]
     return [*said, *data.notes]
 
 
-def guessed_said(data: MarketData) -> str:
+def findings(data: Market) -> pd.DataFrame:
+    """Everything that reading noted, changed or refused, a line each."""
+    tables = [report.to_frame() for report in data.reading]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def guessed_said(data: Market) -> str:
     """What was detected in the file, and by what, in one line."""
     return "Detected: " + "; ".join(f"{label}: {value}" for label, value in data.guessed) + "."
-
-
-def _told(guessed: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((str(key), str(value)) for key, value in dict(guessed or {}).items())
-
-
-def _day(moment: Any) -> str:
-    return moment.strftime("%d %b %Y") if hasattr(moment, "strftime") else str(moment)

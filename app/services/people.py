@@ -12,11 +12,11 @@ import streamlit as st
 from imop_app.home import FileBox
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError, sentences
-from imop_app.services.market import MarketData
 from imop_app.services.preparing import PREPARATION, compiled
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import sample_portfolios
+from imop_engine.market import Market
 from imop_engine.report import frames, frames_people, style
 
 SIMULATED: Final = "simulated"
@@ -93,16 +93,16 @@ def _batch(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> People
     return _from_table(data, box.get(batch.file), batch.file.name, batch)
 
 
-def beliefs(data: MarketData, simulation: Simulation) -> pd.Series:
+def beliefs(data: Market, simulation: Simulation) -> pd.Series:
     """What simulated investors believe: the market's returns, or views of their own around them."""
-    returns = data.expected_returns.astype(float)
+    returns = data.returns_by_asset
     if simulation.views == 0.0:
         return returns
     draw = np.random.default_rng([simulation.seed, 1]).normal(0.0, simulation.views, data.size)
     return returns + draw
 
 
-def _simulated(settings: MarketSettings, data: MarketData, simulation: Simulation) -> PeopleData:
+def _simulated(settings: MarketSettings, data: Market, simulation: Simulation) -> PeopleData:
     from imop_engine.population import simulate_population
 
     PREPARATION.require()
@@ -142,25 +142,22 @@ def _laws(simulation: Simulation) -> Any:
 
 
 def _from_table(
-    data: MarketData,
+    data: Market,
     source: Any,
     name: str,
     batch: InvestorBatch,
     truth: pd.Series | None = None,
 ) -> PeopleData:
-    from imop_engine.tables import read_portfolios
+    from imop_engine.loading import PortfolioOptions, TableFile, load_portfolios
 
-    options: dict[str, Any] = {"sheet": batch.sheet} if batch.sheet else {}
-    people = read_portfolios(
-        source,
-        list(data.names),
-        name=name,
-        roles=dict(batch.roles) or None,
+    options = PortfolioOptions(
+        sheet=batch.sheet or None,
+        roles=batch.roles,
         sums=batch.sums,
         unknown=batch.unknown,
         negative=batch.negative,
-        **options,
     )
+    people = load_portfolios(TableFile(name, source), data.names, options)
     held = people.weights.reindex(columns=list(data.names), fill_value=0.0)
     if len(held) == 0:
         raise AppError(
@@ -178,11 +175,11 @@ def _from_table(
     )
 
 
-def _paper_truth(data: MarketData) -> pd.Series | None:
+def _paper_truth(data: Market) -> pd.Series | None:
     """The sample was drawn from the paper's returns; on another market they mean nothing."""
     paper = bundled_market("paper8")
     same = set(data.names) == set(paper.names)
-    return pd.Series(paper.expected_returns, index=list(paper.names)) if same else None
+    return paper.returns_by_asset if same else None
 
 
 def _joined(parts: list[PeopleData]) -> PeopleData:
@@ -239,7 +236,7 @@ def _picture(
 ) -> PeoplePicture:
     data, people = markets.load(market, _box), load(market, investors, _box)
     problem = markets.problem(data, market)
-    belief = data.expected_returns if people.truth is None else people.truth
+    belief = data.returns_by_asset if people.truth is None else people.truth
     theta = belief.to_numpy(dtype=float)
     mask = frames_people.passing(people.attributes, dict(chosen))
     if not mask.any():

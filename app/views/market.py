@@ -90,9 +90,9 @@ def _loaded(state: AppState, chosen: MarketSettings) -> None:
     frame.link(state, "investors", "Next: investors")
 
 
-def _quality(data: markets.MarketData) -> None:
+def _quality(data: markets.Market) -> None:
     said = markets.quality(data)
-    if data.reading is None and not said:
+    if not data.reading and not said:
         return
     title = "Reading report: nothing to remark" if data.clean else "Reading report"
     icon = ":material/check_circle:" if data.clean else ":material/rule:"
@@ -100,19 +100,18 @@ def _quality(data: markets.MarketData) -> None:
         show.bullets(said)
         if data.guessed:
             st.caption(show.escape(markets.guessed_said(data)))
-        if data.reading is not None:
-            lines = data.reading.to_frame()
-            if len(lines):
-                show.table(
-                    lines.head(1000),
-                    "reading_market",
-                    {name: show.text(name.capitalize()) for name in lines.columns},
-                    alternative="Everything that reading the file noted, changed or refused",
-                    height=240,
-                )
+        lines = markets.findings(data)
+        if len(lines):
+            show.table(
+                lines.head(1000),
+                "reading_market",
+                {name: show.text(name.capitalize()) for name in lines.columns},
+                alternative="Everything that reading the file noted, changed or refused",
+                height=240,
+            )
 
 
-def _limits(state: AppState, chosen: MarketSettings, data: markets.MarketData) -> None:
+def _limits(state: AppState, chosen: MarketSettings, data: markets.Market) -> None:
     """Caps and bounds per asset, in percent, edited in place."""
     key = f"limits_{'-'.join(data.names)[:60]}"
     # The editor keeps the edits on top of the table it was first given. That table must not
@@ -150,7 +149,7 @@ def _limits(state: AppState, chosen: MarketSettings, data: markets.MarketData) -
             st.rerun()
 
 
-def _bounds(chosen: MarketSettings, data: markets.MarketData) -> tuple[float | None, float | None]:
+def _bounds(chosen: MarketSettings, data: markets.Market) -> tuple[float | None, float | None]:
     left, right = st.columns(2)
     before = markets.bounds_percent(chosen, data)
     ends = []

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from imop_engine.commands import common
+from imop_engine.commands import options
 
 
 def bench(
@@ -26,7 +26,7 @@ def bench(
     page: Annotated[
         Path | None, typer.Option(help="Markdown page to write from the results.", dir_okay=False)
     ] = None,
-    as_json: common.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure the engine against Gurobi and others, and how its cost grows."""
     measurements: Any = import_module("imop_benchmarks")

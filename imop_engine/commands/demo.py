@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from imop_engine.commands import common
+from imop_engine.commands import common, options
 
 if TYPE_CHECKING:
     from imop_engine.results import Result
@@ -38,7 +38,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated investors.")] = (
         DEFAULT_SEED
     ),
-    as_json: common.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Learn eight securities' expected returns from simulated investors.
 

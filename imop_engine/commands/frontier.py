@@ -1,4 +1,8 @@
-"""`imop frontier`: the efficient frontier of a study, or of a return history."""
+"""`imop frontier`: the efficient frontier of a study, or of a return history.
+
+Imports of the engine are inside the functions: a module of commands is loaded for every
+`imop --help`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from imop_engine.commands import common
+from imop_engine.commands.options import (
+    HistoryFileOptions,
+    Json,
+    LimitOptions,
+    MarketFiles,
+    YahooOptions,
+    grouped,
+)
 from imop_engine.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from imop_engine.frontier import Frontier
+    from imop_engine.market import Market
 
 ROWS_SHOWN: Final = 12
 HOLDINGS_SHOWN: Final = 4
@@ -21,30 +34,16 @@ LEAST_HOLDING: Final = 0.005  # smaller ones are not worth a place in a line
 FIXED_COLUMNS: Final = 4  # weight, risk aversion, risk, return; then the assets
 
 
+@grouped
 def frontier(
+    files: MarketFiles,
+    yahoo: YahooOptions,
+    history: HistoryFileOptions,
+    limits: LimitOptions,
     study: Annotated[
         Path | None,
         typer.Option("--study", help="Folder of a study: the frontier that was estimated."),
     ] = None,
-    returns: common.ReturnsFile = None,
-    expected: common.ExpectedFile = None,
-    covariance: common.CovarianceFile = None,
-    market: common.BundledMarket = None,
-    tickers: common.Tickers = None,
-    history_from: common.HistoryFrom = "2000-01-01",
-    history_to: common.HistoryTo = None,
-    frequency: common.Frequency = "monthly",
-    offline: common.Offline = False,
-    kind: common.Kind = "auto",
-    units: common.Units = "auto",
-    layout: common.Layout = "auto",
-    sheet: common.Sheet = None,
-    periods_per_year: common.Periods = None,
-    mean_estimator: common.MeanEstimator = "arithmetic",
-    covariance_estimator: common.CovarianceEstimator = "sample",
-    repair: common.Repair = False,
-    upper: common.Upper = 1.0,
-    cap: common.Caps = None,
     points: Annotated[
         int, typer.Option(min=2, help="Points along the curve; turning points come on top.")
     ] = 60,
@@ -52,7 +51,7 @@ def frontier(
         Path | None,
         typer.Option("--out", help="File to write: .csv, .xlsx, .parquet or .json."),
     ] = None,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ) -> None:
     """Print an efficient frontier, and write it to a file.
 
@@ -62,28 +61,12 @@ def frontier(
     from imop_engine.tables.export import records, write_table
 
     if study is not None:
-        if any(one is not None for one in (returns, expected, covariance, market, tickers)):
+        if not files.nothing or yahoo.tickers is not None:
             raise InvalidInput("--study brings its own returns; leave the other sources out.")
         curve, source = _estimated(study), "estimated"
     else:
-        chosen = common.load_market(
-            returns,
-            expected,
-            covariance,
-            market,
-            common.HistoryChoices(
-                kind,
-                units,
-                layout,
-                sheet,
-                periods_per_year,
-                mean_estimator,
-                covariance_estimator,
-                repair,
-            ),
-            common.Yahoo(tickers, history_from, history_to, frequency, offline),
-        )
-        curve, source = _historical(chosen, upper, cap), "historical"
+        market = common.load_market(files, history.reading(), yahoo)
+        curve, source = _historical(market, limits), "historical"
     table = frontier_frame(curve, points)
     written = None if out is None else str(write_table(table, out))
     if as_json:
@@ -107,17 +90,14 @@ def _estimated(folder: Path) -> Frontier:
     return load_study(folder).frontier
 
 
-def _historical(chosen: common.Market, upper: float, cap: list[str] | None) -> Frontier:
+def _historical(market: Market, given: LimitOptions) -> Frontier:
     import imop_engine as imop
 
-    names = [str(name) for name in chosen.expected_returns.index]
-    caps = common.caps_of(upper, common.assignments(cap, "--cap", "AAPL=0.3"), names)
+    limits = common.read_limits(given, market.names)
     problem = imop.portfolio_problem(
-        chosen.covariance,
-        names=names,
-        upper=caps if isinstance(caps, float) else [caps[name] for name in names],
+        market.covariance, names=market.names, upper=limits.upper_of(market.names)
     )
-    return imop.efficient_frontier(problem, chosen.expected_returns.to_numpy(dtype=float))
+    return imop.efficient_frontier(problem, market.expected_returns)
 
 
 def _show(table: pd.DataFrame, source: str, turning_points: int) -> None:

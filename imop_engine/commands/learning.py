@@ -1,4 +1,8 @@
-"""The work of `imop learn`: reading, learning with a bar and a checkpoint, writing, saying."""
+"""The work of `imop learn`: reading, learning with a bar and a checkpoint, writing, saying.
+
+Imports of the engine and of the screen's toolkit are inside the functions: this module is loaded
+for every `imop --help`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from imop_engine.commands import common
 from imop_engine.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from imop_engine.loading import PortfolioOptions
+    from imop_engine.market import Market
     from imop_engine.study import Study, StudyData, StudySettings, StudyState
 
 # A checkpoint is written this often while learning: a stop loses no more than that.
@@ -24,29 +30,25 @@ SENTENCES_SHOWN: Final = 6
 
 
 def read(
-    chosen: common.Market, portfolios: Path, options: dict[str, Any], truth: Path | None
+    market: Market, portfolios: Path, options: PortfolioOptions, truth: Path | None
 ) -> StudyData:
     """The data of a study from the analyst's files."""
+    from imop_engine.loading import TableFile, load_portfolios
     from imop_engine.study import StudyData
-    from imop_engine.tables import read_portfolios
 
-    names = [str(name) for name in chosen.expected_returns.index]
-    people = read_portfolios(
-        common.table_source(portfolios), names, name=portfolios.name, **options
-    )
-    return StudyData.of(
-        chosen.expected_returns,
-        chosen.covariance,
+    people = load_portfolios(TableFile.at(portfolios), market.names, options)
+    return StudyData.on(
+        market,
         people.weights,
         attributes=people.attributes,
         dates=people.dates,
-        reading=(*chosen.reading, people.report),
-        notes=chosen.notes,
+        reading=(*market.reading, people.report),
+        notes=market.notes,
         truth=None if truth is None else _column(truth, "true"),
     )
 
 
-def roles(given: Sequence[str] | None) -> dict[str, str] | None:
+def roles(given: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
     """Options like COLUMN=investor."""
     found: dict[str, str] = {}
     for text in given or ():
@@ -54,7 +56,7 @@ def roles(given: Sequence[str] | None) -> dict[str, str] | None:
         if not sign or not column or not role:
             raise InvalidInput(f"--role is {text!r}; write it as {ROLE}.")
         found[column] = role
-    return found or None
+    return tuple(found.items())
 
 
 def anchors(

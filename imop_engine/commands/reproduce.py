@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from imop_engine.commands import common
+from imop_engine.commands import options
 
 
 def reproduce(
@@ -38,7 +38,7 @@ def reproduce(
     record: Annotated[
         Path | None, typer.Option(help="JSON file to keep beside that page.", dir_okay=False)
     ] = None,
-    as_json: common.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Run the paper's experiments again and show them beside its claims.
 

@@ -1,19 +1,28 @@
-"""`imop simulate`: a clientele whose beliefs are known, as files that `imop learn` reads."""
+"""`imop simulate`: a clientele whose beliefs are known, as files that `imop learn` reads.
+
+Imports of the engine are inside the functions: a module of commands is loaded for every
+`imop --help`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from imop_engine.commands import common
+from imop_engine.commands.options import Json, Kind, LimitOptions, MarketFiles, Seed, grouped
 from imop_engine.errors import InvalidInput
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from imop_engine.arguments import Vector
+    from imop_engine.market import Market
     from imop_engine.population import BeliefChange, Population, Segment, WeightLaw
+    from imop_engine.problem import Problem
 
 FORMATS: Final = ("csv", "xlsx", "parquet", "json")
 LAYOUTS: Final = ("wide", "long")
@@ -24,52 +33,79 @@ CHANGE: Final = "2022-06-30:AAPL=0.12"
 MONTHS: Final = 120
 
 
-def simulate(
-    context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", file_okay=False)],
-    returns: common.ReturnsFile = None,
-    expected: common.ExpectedFile = None,
-    covariance: common.CovarianceFile = None,
-    market: common.BundledMarket = None,
-    kind: common.Kind = "auto",
-    investors: Annotated[int, typer.Option("--investors", min=1, help="How many.")] = 1000,
+@dataclass(frozen=True)
+class WeightOptions:
+    """How many investors, and how their weights on return are distributed."""
+
+    investors: Annotated[int, typer.Option("--investors", min=1, help="How many.")] = 1000
     weights: Annotated[
         str, typer.Option(help="Weights on return: normal, uniform, beta or mixture.")
-    ] = "normal",
-    mean: Annotated[float, typer.Option(help="Mean weight, of normal and beta.")] = 0.5,
-    sd: Annotated[float, typer.Option(help="Spread of the weights, of normal and beta.")] = 0.15,
+    ] = "normal"
+    mean: Annotated[float, typer.Option(help="Mean weight, of normal and beta.")] = 0.5
+    sd: Annotated[float, typer.Option(help="Spread of the weights, of normal and beta.")] = 0.15
     part: Annotated[
         list[str] | None,
         typer.Option("--part", help=f"Part of a mixture: SHARE,MEAN,SD as {PART}; repeatable."),
-    ] = None,
+    ] = None
     segment: Annotated[
         list[str] | None,
         typer.Option(
             "--segment", help=f"A group: NAME=SHARE,FAMILY,MEAN,SD as {SEGMENT}; repeatable."
         ),
-    ] = None,
+    ] = None
+
+    def laws(self) -> WeightLaw | list[Segment]:
+        """One law of weights for all, or the groups."""
+        from imop_engine.population import WeightLaw
+
+        if self.segment:
+            return [_segment(text) for text in self.segment]
+        parts = tuple(_part(text) for text in self.part or ())
+        return WeightLaw(self.weights, self.mean, self.sd, parts)
+
+
+@dataclass(frozen=True)
+class ObservationOptions:
+    """What investors believe, when, and how well their portfolios are seen."""
+
     noise: Annotated[
         str,
         typer.Option(help="round, uniform, gaussian, dirichlet, epsilon (near-optimal) or none."),
-    ] = "round",
-    noise_level: Annotated[float, typer.Option(help="Size of the noise.")] = 0.001,
-    upper: common.Upper = 1.0,
-    cap: common.Caps = None,
+    ] = "round"
+    noise_level: Annotated[float, typer.Option(help="Size of the noise.")] = 0.001
     disagreement: Annotated[
         float, typer.Option(min=0.0, help="Sd by which beliefs differ from the history.")
-    ] = 0.0,
-    first_day: Annotated[str | None, typer.Option("--from", help="First day.")] = None,
-    last_day: Annotated[str | None, typer.Option("--to", help="Last day.")] = None,
+    ] = 0.0
+    first_day: Annotated[str | None, typer.Option("--from", help="First day.")] = None
+    last_day: Annotated[str | None, typer.Option("--to", help="Last day.")] = None
     change: Annotated[
         list[str] | None,
         typer.Option("--change", help=f"New belief from a day on: {CHANGE}; repeatable."),
-    ] = None,
-    layout: Annotated[str, typer.Option(help="Portfolios wide or long.")] = "wide",
-    file_format: Annotated[
-        str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")
-    ] = "csv",
-    seed: common.Seed = 0,
-    as_json: common.Json = False,
+    ] = None
+
+
+@dataclass(frozen=True)
+class SampleFiles:
+    """The files that are written."""
+
+    out: Annotated[Path, typer.Option("--out", help="Folder for the files.", file_okay=False)]
+    layout: Annotated[str, typer.Option(help="Portfolios wide or long.")] = "wide"
+    file_format: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = (
+        "csv"
+    )
+
+
+@grouped
+def simulate(
+    context: typer.Context,
+    written: SampleFiles,
+    files: MarketFiles,
+    people: WeightOptions,
+    seen: ObservationOptions,
+    limits: LimitOptions,
+    kind: Kind = "auto",
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Simulate investors and write returns, portfolios and the truth as files.
 
@@ -77,47 +113,23 @@ def simulate(
     """
     import numpy as np
 
-    import imop_engine as imop
-    from imop_engine.population import simulate_population
+    from imop_engine.loading import HistoryOptions
 
-    _require(file_format, FORMATS, "--format")
-    _require(layout, LAYOUTS, "--layout")
-    nothing = returns is None and expected is None and covariance is None and market is None
-    chosen = common.load_market(
-        returns,
-        expected,
-        covariance,
-        "us20" if nothing else market,
-        common.HistoryChoices(kind=kind),
-    )
+    _require(written.file_format, FORMATS, "--format")
+    _require(written.layout, LAYOUTS, "--layout")
+    source = MarketFiles(bundled="us20") if files.nothing else files
+    market = common.load_market(source, HistoryOptions(kind=kind))
     rng = np.random.default_rng(seed)
-    names = [str(name) for name in chosen.expected_returns.index]
-    caps = common.caps_of(upper, common.assignments(cap, "--cap", "AAPL=0.3"), names)
-    problem = imop.portfolio_problem(
-        chosen.covariance,
-        names=names,
-        upper=caps if isinstance(caps, float) else [caps[name] for name in names],
-    )
-    beliefs = chosen.expected_returns.to_numpy(dtype=float)
-    beliefs = beliefs + disagreement * rng.standard_normal(len(names))
-    common.make_folder(out)
-    drawn = simulate_population(
-        problem,
-        beliefs,
-        investors,
-        segments=_laws(weights, mean, sd, part, segment),
-        noise=noise,
-        noise_level=noise_level,
-        dates=_dates(first_day, last_day),
-        changes=[_change(text) for text in change or ()],
-        rng=rng,
-    )
-    files = _write(out, f".{file_format}", chosen, drawn, layout, rng)
+    problem = _problem(market, limits)
+    beliefs = market.expected_returns + seen.disagreement * rng.standard_normal(market.size)
+    common.make_folder(written.out)
+    drawn = _draw(problem, beliefs, people, seen, rng)
+    paths = _write(written, market, drawn, rng)
     document = {
-        "folder": str(out),
-        "files": files,
+        "folder": str(written.out),
+        "files": paths,
         "investors": len(drawn),
-        "assets": names,
+        "assets": list(market.names),
         "true": drawn.beliefs[0],
         "seed": seed,
         "command": common.command_line(context),
@@ -125,37 +137,64 @@ def simulate(
     if as_json:
         common.say_json(document)
     else:
-        _say(out, files, document)
+        _say(written.out, paths, document)
+
+
+def _problem(market: Market, given: LimitOptions) -> Problem:
+    from imop_engine.problem import portfolio_problem
+
+    limits = common.read_limits(given, market.names)
+    return portfolio_problem(
+        market.covariance, names=market.names, upper=limits.upper_of(market.names)
+    )
+
+
+def _draw(
+    problem: Problem,
+    beliefs: Vector,
+    people: WeightOptions,
+    seen: ObservationOptions,
+    rng: np.random.Generator,
+) -> Population:
+    from imop_engine.population import simulate_population
+
+    return simulate_population(
+        problem,
+        beliefs,
+        people.investors,
+        segments=people.laws(),
+        noise=seen.noise,
+        noise_level=seen.noise_level,
+        dates=_dates(seen.first_day, seen.last_day),
+        changes=[_change(text) for text in seen.change or ()],
+        rng=rng,
+    )
 
 
 def _write(
-    out: Path,
-    ending: str,
-    chosen: common.Market,
-    drawn: Population,
-    layout: str,
-    rng: np.random.Generator,
+    written: SampleFiles, market: Market, drawn: Population, rng: np.random.Generator
 ) -> dict[str, str]:
     from imop_engine.population import matching_history
     from imop_engine.tables.export import write_table
 
-    history = chosen.history
+    history = market.history
     if history is None:
         history = matching_history(
-            chosen.expected_returns.to_numpy(),
-            chosen.covariance.to_numpy(),
-            drawn.names,
-            periods=max(MONTHS, 2 * len(drawn.names)),
+            market.expected_returns,
+            market.covariance,
+            market.names,
+            periods=max(MONTHS, 2 * market.size),
             rng=rng,
         )
     tables = {
         "returns": history.rename_axis("date").reset_index(),
-        "portfolios": drawn.wide() if layout == "wide" else drawn.long(),
+        "portfolios": drawn.wide() if written.layout == "wide" else drawn.long(),
         "truth": drawn.true_returns(),
         "truth_investors": drawn.true_investors(),
     }
     return {
-        name: str(write_table(table, out / f"{name}{ending}")) for name, table in tables.items()
+        name: str(write_table(table, written.out / f"{name}.{written.file_format}"))
+        for name, table in tables.items()
     }
 
 
@@ -176,17 +215,6 @@ def _say(out: Path, files: dict[str, str], document: dict[str, Any]) -> None:
         f"\nNext: imop learn --returns {files['returns']} --portfolios {files['portfolios']} "
         f"--truth {files['truth']} --out results"
     )
-
-
-def _laws(
-    weights: str, mean: float, sd: float, parts: list[str] | None, segments: list[str] | None
-) -> WeightLaw | list[Segment]:
-    from imop_engine.population import WeightLaw
-
-    if segments:
-        return [_segment(text) for text in segments]
-    drawn = tuple(_part(text) for text in parts or ())
-    return WeightLaw(weights, mean, sd, drawn)
 
 
 def _segment(text: str) -> Segment:

@@ -6,8 +6,6 @@ a bad one gets a reason and takes no part, the others go on.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -16,8 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from imop_engine.arguments import Matrix, Vector
+from imop_engine.arguments import Matrix
 from imop_engine.errors import InvalidInput
+from imop_engine.market import Market, check_returns, require_different, some_names
 from imop_engine.sentences.run import absent_columns
 
 # Holdings that were rounded to 0.001 one by one miss one by half a step an asset at most: 0.015
@@ -70,8 +69,7 @@ class Reading:
 class StudyData:
     """Moments and portfolios over the same assets. Make it with `StudyData.of`."""
 
-    expected_returns: pd.Series[float]
-    covariance: pd.DataFrame
+    market: Market
     portfolios: pd.DataFrame  # one row an investor, in stream order
     attributes: pd.DataFrame  # same rows; empty where nothing is known of the investors
     reasons: tuple[str, ...]  # one a row; "" where the portfolio is good
@@ -94,27 +92,59 @@ class StudyData:
     ) -> StudyData:
         """Bring moments and portfolios to one order of assets and check every portfolio."""
         table = portfolios if isinstance(portfolios, pd.DataFrame) else pd.DataFrame(portfolios)
-        names = _names(expected_returns, covariance, table)
-        returns = _series(expected_returns, names, "the expected returns")
-        square = _square(covariance, names)
+        columns = [str(name) for name in table.columns]
+        market = Market.of(expected_returns, covariance, columns)
+        require_different(columns, "the columns of the portfolios")
+        return cls.on(
+            market,
+            table,
+            attributes=attributes,
+            dates=dates,
+            reading=reading,
+            notes=notes,
+            truth=truth,
+        )
+
+    @classmethod
+    def on(
+        cls,
+        market: Market,
+        portfolios: pd.DataFrame,
+        *,
+        attributes: pd.DataFrame | None = None,
+        dates: Any = None,
+        reading: Any = (),
+        notes: tuple[str, ...] = (),
+        truth: Any = None,
+    ) -> StudyData:
+        """Check portfolios on the assets of a market."""
         told = list(notes)
-        held = _holdings(table, names, told)
+        held = _holdings(portfolios, market.names, told)
         known = _attributes(attributes, dates, held)
         return cls(
-            returns,
-            square,
+            market,
             held,
             known,
             tuple(_reasons(held)),
             tuple(Reading.of(one) for one in reading),
             tuple(told),
-            None if truth is None else _series(truth, names, "the true returns"),
+            None if truth is None else _true_returns(truth, market.names),
         )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The assets."""
-        return tuple(self.covariance.columns)
+        return self.market.names
+
+    @property
+    def expected_returns(self) -> pd.Series[float]:
+        """By asset, per year."""
+        return self.market.returns_by_asset
+
+    @property
+    def covariance(self) -> pd.DataFrame:
+        """Of the assets, per year."""
+        return self.market.covariance_by_asset
 
     @cached_property
     def good(self) -> NDArray[np.bool_]:
@@ -137,9 +167,8 @@ class StudyData:
 
     def joined(self, other: StudyData) -> StudyData:
         """These portfolios, then those of another study on the same assets."""
-        return StudyData.of(
-            self.expected_returns,
-            self.covariance,
+        return StudyData.on(
+            self.market,
             pd.concat([self.portfolios, other.portfolios]),
             attributes=pd.concat([self.attributes, other.attributes]),
             reading=(*self.reading, *other.reading),
@@ -148,59 +177,9 @@ class StudyData:
         )
 
 
-def _names(expected_returns: Any, covariance: Any, table: pd.DataFrame) -> tuple[str, ...]:
-    named = [covariance.columns] if isinstance(covariance, pd.DataFrame) else []
-    named += [expected_returns.index] if isinstance(expected_returns, pd.Series) else []
-    names = tuple(str(name) for name in (named or [table.columns])[0])
-    _require_different(names, "the assets")
-    _require_different([str(name) for name in table.columns], "the columns of the portfolios")
-    return names
-
-
-def _require_different(names: Sequence[str], what: str) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InvalidInput(f"{what} must have different names; {twice[0]!r} is there twice.")
-
-
-def _numbers(values: Any, what: str) -> NDArray[np.float64]:
-    try:
-        return np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{what} must be numbers; check what is in the table.") from None
-
-
-def _series(values: Any, names: tuple[str, ...], what: str) -> pd.Series[float]:
-    if isinstance(values, pd.Series):
-        named = values.set_axis([str(name) for name in values.index])
-        _require_different(list(named.index), f"the entries of {what}")
-        missing = [name for name in names if name not in named.index]
-        if missing:
-            raise InvalidInput(f"{what} have no entry for {missing[0]}; every asset needs one.")
-        values = named[list(names)].to_numpy()
-    array: Vector = _numbers(values, what).reshape(-1)
-    if array.size != len(names):
-        raise InvalidInput(f"{what} have {array.size} numbers for {len(names)} assets.")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
-        raise InvalidInput(
-            f"{what} have {array[bad[0]]} for {names[bad[0]]}; give a number or leave the asset "
-            "out."
-        )
+def _true_returns(values: Any, names: tuple[str, ...]) -> pd.Series[float]:
+    array = check_returns(values, names, "the true returns")
     return pd.Series(array, index=pd.Index(names, name="asset"))
-
-
-def _square(covariance: Any, names: tuple[str, ...]) -> pd.DataFrame:
-    if isinstance(covariance, pd.DataFrame):
-        rows = [str(name) for name in covariance.index]
-        if set(rows) == set(names) and len(rows) == len(names):
-            covariance = covariance.iloc[[rows.index(name) for name in names]]
-    array = _numbers(covariance, "the covariance")
-    if array.shape != (len(names), len(names)):
-        raise InvalidInput(
-            f"the covariance has shape {array.shape} for {len(names)} assets; give a square table."
-        )
-    return pd.DataFrame(array, index=pd.Index(names, name="asset"), columns=list(names))
 
 
 def _holdings(table: pd.DataFrame, names: tuple[str, ...], notes: list[str]) -> pd.DataFrame:
@@ -212,8 +191,7 @@ def _holdings(table: pd.DataFrame, names: tuple[str, ...], notes: list[str]) -> 
     if strange:
         raise InvalidInput(
             f"the portfolios hold {strange[0]}, which the returns do not know; the assets are "
-            f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}. Leave the column out or add "
-            "the asset's returns."
+            f"{some_names(names)}. Leave the column out or add the asset's returns."
         )
     absent = [name for name in names if name not in table.columns]
     if len(absent) == len(names):

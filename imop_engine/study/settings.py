@@ -10,10 +10,9 @@ import numpy as np
 
 from imop_engine.arguments import Vector, asset
 from imop_engine.errors import InvalidInput
+from imop_engine.limits import Limits
 
 STARTS: Final = ("search", "history", "zero")
-# Yearly returns outside this are believed by nobody; a history that goes beyond widens it.
-WIDEST_BELIEFS: Final = (-1.0, 1.0)
 
 Portfolio = tuple[tuple[str, float], ...]  # (asset, share) pairs
 Anchor = tuple[str | Portfolio, float]  # an asset or a portfolio, and its known return
@@ -121,29 +120,12 @@ class StudySettings:
             found.append((row, value))
         return found
 
-    def caps(self, names: tuple[str, ...]) -> Vector:
-        """The cap of each asset."""
-        if not isinstance(self.upper, tuple):
-            return np.full(len(names), float(self.upper))
-        caps = np.ones(len(names))
-        for name, cap in self.upper:
-            if name not in names:
-                raise InvalidInput(
-                    f"there is no asset {name!r} to cap; the assets are {', '.join(names[:8])}"
-                    f"{', …' if len(names) > 8 else ''}."
-                )
-            caps[names.index(name)] = cap
-        return caps
-
-    def box(self, expected_returns: Vector) -> tuple[float, float]:
-        """The bounds, by the rule where none are given."""
-        if self.bounds is not None:
-            return self.bounds
-        low, high = WIDEST_BELIEFS
-        return (
-            min(low, 2.0 * float(expected_returns.min())),
-            max(high, 2.0 * float(expected_returns.max())),
-        )
+    @property
+    def limits(self) -> Limits:
+        """Caps and bounds as one value."""
+        if isinstance(self.upper, tuple):
+            return Limits(caps=self.upper, bounds=self.bounds)
+        return Limits(self.upper, bounds=self.bounds)
 
 
 def _anchors(given: Any) -> tuple[Anchor, ...] | None:

@@ -137,13 +137,8 @@ def more_steps(
     dates: Any = None,
 ) -> Iterator[Progress]:
     """Go on learning from new portfolios, under the anchors of the study as it was."""
-    fresh = StudyData.of(
-        study.data.expected_returns,
-        study.data.covariance,
-        portfolios,
-        attributes=attributes,
-        dates=dates,
-    )
+    market, table = study.data.market, pd.DataFrame(portfolios)
+    fresh = StudyData.on(market, table, attributes=attributes, dates=dates)
     return steps_of(study.data.joined(fresh), study.settings, study.state)
 
 
@@ -158,8 +153,8 @@ def make_problem(
         anchors = list(zip(state.equalities, state.values, strict=True))
     problem = portfolio_problem(
         data.covariance,
-        upper=settings.caps(names),
-        bounds=settings.box(returns),
+        upper=settings.limits.upper_of(names),
+        bounds=settings.limits.box(returns),
         anchors=anchors,
         names=names,
     )

@@ -1,21 +1,32 @@
 """Tables in and out: histories and portfolios as people have them, results as they want them."""
 
+from typing import Any
+
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.portfolios import Portfolios, read_portfolios
 from imop_engine.tables.reading_report import Finding, Guess, ReadingReport
-from imop_engine.tables.returns import History, read_returns
-from imop_engine.tables.rows import Limits
+from imop_engine.tables.returns import ReturnHistory, read_returns
+from imop_engine.tables.rows import ReadingLimits
 from imop_engine.tables.yahoo import read_yahoo
 
 __all__ = [
     "Finding",
     "Guess",
-    "History",
-    "Limits",
     "Portfolios",
+    "ReadingLimits",
     "ReadingReport",
+    "ReturnHistory",
     "read_moments",
     "read_portfolios",
     "read_returns",
     "read_yahoo",
 ]
+
+# What version 0.1.0 called them; its documentation named both.
+_RENAMED = {"History": ReturnHistory, "Limits": ReadingLimits}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        return _RENAMED[name]
+    raise AttributeError(f"module 'imop_engine.tables' has no attribute {name!r}")

@@ -18,13 +18,13 @@ from imop_engine.tables.cells import (
     mixed_column,
     text_column,
 )
-from imop_engine.tables.rows import Limits
+from imop_engine.tables.rows import ReadingLimits
 
 # The name pandas gives an index that has none.
 PANDAS_INDEX = "__index_level_0__"
 
 
-def read_parquet(file: str, content: bytes, limits: Limits) -> Table:
+def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> Table:
     """Read a Parquet file."""
     try:
         source = pq.ParquetFile(pa.BufferReader(content))
@@ -54,7 +54,7 @@ def read_parquet(file: str, content: bytes, limits: Limits) -> Table:
     )
 
 
-def _check_size(file: str, rows: int, width: int, limits: Limits) -> None:
+def _check_size(file: str, rows: int, width: int, limits: ReadingLimits) -> None:
     if rows > limits.rows or width > limits.columns or rows * width > limits.cells:
         raise UnreadableFile(
             f"{file} has {rows:,} rows and {width:,} columns; at most {limits.rows:,} rows, "

@@ -10,8 +10,8 @@ from imop_engine.moments import SYMMETRY, Moments, settle_definiteness
 from imop_engine.tables import words
 from imop_engine.tables.cells import Table
 from imop_engine.tables.history_layout import MOSTLY, read_all_numbers, separator_of
-from imop_engine.tables.loading import Source, load_table
 from imop_engine.tables.numbers import Numbers
+from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.reading_report import Notes
 
 

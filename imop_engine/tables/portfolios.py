@@ -1,6 +1,6 @@
 """Portfolios from files: `read_portfolios`.
 
-The steps, in order: cells (loading), which column is what (portfolio_roles), one matrix of
+The steps, in order: cells (open_table), which column is what (portfolio_roles), one matrix of
 portfolios by assets (holdings), and what happens to those that do not fit (portfolio_rules).
 """
 
@@ -24,11 +24,11 @@ from imop_engine.tables import words
 from imop_engine.tables.cells import Table
 from imop_engine.tables.dates import ORDERS
 from imop_engine.tables.holdings import Book, long_book, wide_book
-from imop_engine.tables.loading import DEFAULT_LIMITS, Source, load_table
 from imop_engine.tables.numbers import DECIMALS
+from imop_engine.tables.open_table import DEFAULT_LIMITS, Source, load_table
 from imop_engine.tables.portfolio_roles import Roles, guess_roles
 from imop_engine.tables.reading_report import KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.rows import Limits
+from imop_engine.tables.rows import ReadingLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def read_portfolios(
     decimal: str = "auto",
     dates: str = "auto",
     strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: ReadingLimits = DEFAULT_LIMITS,
 ) -> Portfolios:
     """Read portfolios from a path, bytes, an open file or a data frame.
 

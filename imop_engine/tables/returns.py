@@ -1,6 +1,6 @@
 """Return histories from files: `read_returns`.
 
-The steps, in order: cells (loading), which column is what (history_layout, history_columns), one
+The steps, in order: cells (open_table), which column is what (history_layout, history_columns), one
 matrix of dates by assets (history_matrix), prices or returns and their units (history_kind), what
 is wrong with them (history_quality). Each step says what it decided and why.
 """
@@ -26,14 +26,14 @@ from imop_engine.tables.history_quality import (
     check_returns,
     simple_returns,
 )
-from imop_engine.tables.loading import DEFAULT_LIMITS, Source, load_table
 from imop_engine.tables.numbers import DECIMALS
+from imop_engine.tables.open_table import DEFAULT_LIMITS, Source, load_table
 from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.rows import Limits
+from imop_engine.tables.rows import ReadingLimits
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class ReturnHistory:
     """Returns by date and asset as fractions per period, and how they were read."""
 
     returns: pd.DataFrame
@@ -58,8 +58,8 @@ def read_returns(
     decimal: str = "auto",
     dates: str = "auto",
     jumps: str = "keep",
-    limits: Limits = DEFAULT_LIMITS,
-) -> History:
+    limits: ReadingLimits = DEFAULT_LIMITS,
+) -> ReturnHistory:
     """Read a return history from a path, bytes, an open file or a data frame.
 
     What is not said is detected and listed in `guessed` with the reason. `kind` is "prices" or
@@ -102,7 +102,7 @@ def _history(
     guessed: dict[str, Guess],
     notes: Notes,
     strict: bool,
-) -> History:
+) -> ReturnHistory:
     kind, units, periods_asked, jumps = asked
     periods = kinds.guess_periods(matrix.dates)
     if periods_asked is not None:
@@ -132,7 +132,7 @@ def _history(
         )
     _note_dropped(matrix, enough, notes)
     report = notes.close(table.rows_read, strict=strict)
-    return History(
+    return ReturnHistory(
         returns=_frame(matrix.only(enough)),
         prices=None if prices is None else _frame(prices.only(enough)),
         periods_per_year=int(periods.value),

@@ -38,7 +38,7 @@ Cells = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ReadingLimits:
     """What a file may hold at most; beyond it reading stops with a sentence, not with the memory.
 
     A text file of 394 MB and 18.5 million cells was read with 1.8 GB of memory.
@@ -67,7 +67,7 @@ def build_table(
     file: str,
     rows: Iterator[Cells],
     packing: Packing,
-    limits: Limits,
+    limits: ReadingLimits,
     guessed: dict[str, Guess],
 ) -> Table:
     """Assemble a table from all rows of a file, the first of which is row 1."""
@@ -98,7 +98,7 @@ def build_table(
     )
 
 
-def _check_width(file: str, width: int, limits: Limits) -> None:
+def _check_width(file: str, width: int, limits: ReadingLimits) -> None:
     if width > limits.columns:
         raise UnreadableFile(
             f"{file} has {width:,} columns and at most {limits.columns:,} are read; "
@@ -282,7 +282,7 @@ def _width(row: Cells) -> int:
 class _Gather:
     """Packs rows chunk by chunk, so that the text of a large file is soon let go."""
 
-    def __init__(self, file: str, width: int, limits: Limits, packing: Packing) -> None:
+    def __init__(self, file: str, width: int, limits: ReadingLimits, packing: Packing) -> None:
         self.file, self.width, self.packing = file, width, packing
         self.most = min(limits.rows, limits.cells // max(width, 1))
         self.chunks: list[list[Any]] = []

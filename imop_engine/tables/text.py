@@ -21,7 +21,7 @@ from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import Column, Table, clean, text_column
 from imop_engine.tables.formula_text import MARKED, plain_text
 from imop_engine.tables.reading_report import Guess
-from imop_engine.tables.rows import Cells, Limits, build_table, one_line
+from imop_engine.tables.rows import Cells, ReadingLimits, build_table, one_line
 
 BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
@@ -48,7 +48,7 @@ SEPARATOR_LINE: Final = re.compile(r'\A"?sep=(.)"?\r?\n', re.IGNORECASE)
 CONTROL: Final = tuple(chr(code) for code in (*range(0x09), *range(0x0E, 0x20)))
 
 
-def read_text(file: str, content: bytes, limits: Limits) -> Table:
+def read_text(file: str, content: bytes, limits: ReadingLimits) -> Table:
     """Read a delimited text file."""
     guessed: dict[str, Guess] = {}
     codec, beginning = find_codec(file, content, guessed)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import Column, Table, mixed_column
 from imop_engine.tables.reading_report import KEPT, Guess, Notes
-from imop_engine.tables.rows import Cells, Limits, build_table, one_line
+from imop_engine.tables.rows import Cells, ReadingLimits, build_table, one_line
 
 # Unpacked XML is about ten times the numbers in it.
 UNPACKED_TIMES_LIMIT: Final = 4
@@ -30,7 +30,9 @@ PROLOGUE_BYTES: Final = 2048
 LAST_ROW: Final = 1_048_576
 
 
-def read_workbook(file: str, content: bytes, sheet: str | int | None, limits: Limits) -> Table:
+def read_workbook(
+    file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
+) -> Table:
     """Read one sheet: the named one, or the first that has anything in it."""
     with_formulas = _check_package(file, content, limits)
     book = _open(file, content)
@@ -58,7 +60,7 @@ def sheet_names(content: bytes) -> list[str]:
     return [html.unescape(name) for name in SHEET_NAME.findall(text)]
 
 
-def _check_package(file: str, content: bytes, limits: Limits) -> bool:
+def _check_package(file: str, content: bytes, limits: ReadingLimits) -> bool:
     """Refuse what is no workbook or would explode; return whether there may be formulas."""
     damaged = UnreadableFile(f"{file} is a damaged Excel file; open it and save it again.")
     try:
@@ -169,7 +171,7 @@ def _guarded(file: str, sheet: Any, values: bool = True) -> Iterator[tuple[Any, 
         ) from error
 
 
-def _rows(file: str, sheet: Any, limits: Limits) -> Iterator[Cells]:
+def _rows(file: str, sheet: Any, limits: ReadingLimits) -> Iterator[Cells]:
     for row in _guarded(file, sheet):
         if len(row) > limits.columns:
             raise UnreadableFile(
@@ -195,7 +197,7 @@ class CellPacking:
         return mixed_column(name, list(chain.from_iterable(chunks)))
 
 
-def _check_formulas(file: str, content: bytes, title: str, limits: Limits) -> None:
+def _check_formulas(file: str, content: bytes, title: str, limits: ReadingLimits) -> None:
     """Refuse formulas that nobody has calculated: they would read as empty cells."""
     values, written = _open(file, content), _open(file, content, values=False)
     try:

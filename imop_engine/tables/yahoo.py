@@ -23,7 +23,7 @@ import pandas as pd
 from imop_engine.errors import DownloadFailed, InvalidInput
 from imop_engine.tables import yahoo_cache
 from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.returns import History, read_returns
+from imop_engine.tables.returns import ReturnHistory, read_returns
 from imop_engine.tables.yahoo_cache import Request, Stored
 
 FREQUENCIES: Final = {"daily": "1d", "weekly": "1wk", "monthly": "1mo"}
@@ -61,7 +61,7 @@ def read_yahoo(
     retries: int = 2,
     deadline: float = 60.0,
     strict: bool = False,
-) -> History:
+) -> ReturnHistory:
     """Fetch adjusted prices and return them as a history, with a line for every ticker that failed.
 
     Prices younger than `max_age_hours` come from the cache in `folder` (default: the user's cache
@@ -303,7 +303,7 @@ def adjusted_close(
     return prices
 
 
-def _history(series: list[pd.Series[Any]], frequency: str, strict: bool) -> History:
+def _history(series: list[pd.Series[Any]], frequency: str, strict: bool) -> ReturnHistory:
     table = pd.concat(series, axis=1).sort_index()
     history = read_returns(
         table,
@@ -324,12 +324,12 @@ def _history(series: list[pd.Series[Any]], frequency: str, strict: bool) -> Hist
 
 
 def _with_failures(
-    history: History,
+    history: ReturnHistory,
     fresh: dict[str, Stored],
     failures: list[Failure],
     stored: dict[str, Stored | None],
     strict: bool,
-) -> History:
+) -> ReturnHistory:
     notes = Notes(SOURCE)
     for failure in failures:
         old = stored.get(failure.ticker)

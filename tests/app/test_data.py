@@ -49,7 +49,7 @@ def test_a_history_is_read_in_every_form(box, form):
     if form == "prices":
         expected = 12 * market("us20").history.iloc[-119:, :6].mean()
     np.testing.assert_allclose(data.expected_returns, expected, rtol=1e-6)
-    assert data.reading.rows_refused == 0
+    assert data.reading[0].rows_refused == 0
 
 
 def test_moments_can_be_given_directly(box):

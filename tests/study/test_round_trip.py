@@ -9,10 +9,9 @@ import pytest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.cli import main
-from imop_engine.commands.common import HistoryChoices, load_market, table_source
+from imop_engine.loading import MarketSource, TableFile, load_market, load_portfolios
 from imop_engine.moments import estimate_moments
 from imop_engine.population import WeightLaw, simulate_population
-from imop_engine.tables import read_portfolios
 from imop_engine.tables.export import FORMATS, write_table
 
 COUNT = 120
@@ -46,11 +45,10 @@ def test_files_keep_every_digit(ending, layout, clientele, in_memory, tmp_path):
     people = clientele.wide() if layout == "wide" else clientele.long()
     portfolios = write_table(people, tmp_path / f"portfolios{ending}")
 
-    read = load_market(returns, None, None, None, HistoryChoices())
-    names = list(read.expected_returns.index)
-    held = read_portfolios(table_source(portfolios), names, name=portfolios.name)
+    read = load_market(MarketSource(history=TableFile.at(returns)))
+    held = load_portfolios(TableFile.at(portfolios), read.names)
     study = imop.run_study(
-        read.expected_returns, read.covariance, held.weights, attributes=held.attributes,
+        read.returns_by_asset, read.covariance_by_asset, held.weights, attributes=held.attributes,
         dates=held.dates,
     )  # fmt: skip
     np.testing.assert_array_equal(held.weights.to_numpy(), clientele.portfolios)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from imop_engine.tables import Limits
+from imop_engine.tables import ReadingLimits
 
 # The file's bytes, and the options it is read with.
 BadFile = tuple[bytes, dict[str, Any]]
@@ -104,7 +104,7 @@ RETURNS: dict[str, BadFile] = {
     "damaged workbook": (archive({"xl/workbook.xml": b"<broken"}), {"name": "returns.xlsx"}),
     "zip bomb": (
         archive({"xl/workbook.xml": b"<x/>", "xl/worksheets/sheet1.xml": bytes(30000000)}),
-        {"name": "returns.xlsx", "limits": Limits(megabytes=5)},
+        {"name": "returns.xlsx", "limits": ReadingLimits(megabytes=5)},
     ),
     "xml document type": (
         archive({"xl/workbook.xml": b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x "y">]><a/>'}),
@@ -134,10 +134,10 @@ RETURNS: dict[str, BadFile] = {
     ),
     "sheet of csv": (CLEAN, {"sheet": "Prices"}),
     "empty workbook": (workbook([]), {"name": "r.xlsx"}),
-    "too large": (CLEAN * 4000, {"limits": Limits(megabytes=1)}),
+    "too large": (CLEAN * 4000, {"limits": ReadingLimits(megabytes=1)}),
     "too many columns": (
         b"date," + b",".join(b"A%d" % i for i in range(40)) + b"\n2020-01-31" + b",1" * 40 + b"\n",
-        {"limits": Limits(columns=20)},
+        {"limits": ReadingLimits(columns=20)},
     ),
     "two columns one name": (b"date,A,A\n2020-01-31,1,2\n", {}),
     "decimal comma unquoted": (
@@ -247,7 +247,7 @@ PORTFOLIOS: dict[str, BadFile] = {
         ),
         {"name": "p.xlsx"},
     ),
-    "too many rows": (b"investor,A,B\n" + b"x,1,0\n" * 50, {"limits": Limits(rows=20)}),
+    "too many rows": (b"investor,A,B\n" + b"x,1,0\n" * 50, {"limits": ReadingLimits(rows=20)}),
     "no holdings": (b"investor,region\nAnn,EU\nBob,US\n", {}),
     "no value in long": (b"investor,asset\nAnn,A\nAnn,B\n", {"layout": "long"}),
     "shares without price": (b"investor,asset,shares\nAnn,A,3\nAnn,B,4\n", {}),

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from imop_engine.errors import ImopError
 from imop_engine.moments import estimate_moments
-from imop_engine.tables import Limits, read_moments, read_portfolios, read_returns
+from imop_engine.tables import ReadingLimits, read_moments, read_portfolios, read_returns
 from tables.bad_files import PORTFOLIOS, RETURNS
 
-SMALL = Limits(megabytes=1, rows=2_000, columns=60, cells=20_000)
+SMALL = ReadingLimits(megabytes=1, rows=2_000, columns=60, cells=20_000)
 # Reproducible: hypothesis is derandomised in this project.
 MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from imop_engine.tables import Limits
+from imop_engine.tables import ReadingLimits
 from imop_engine.tables.history_quality import SHORT_HISTORY
 from imop_engine.tables.portfolio_rules import CHOICES, Rules
 from imop_engine.tables.workbook import UNPACKED_TIMES_LIMIT
@@ -26,7 +26,7 @@ def test_every_quoted_sentence_is_one_that_a_test_asks_for() -> None:
 
 def test_counts_limits_and_defaults() -> None:
     assert f"[{len(RETURNS) + len(PORTFOLIOS)} bad files]" in PAGE
-    limits = Limits()
+    limits = ReadingLimits()
     for figure in (limits.megabytes, limits.rows, limits.columns, limits.cells):
         assert f"{figure:,}" in PAGE
     assert f"{UNPACKED_TIMES_LIMIT * limits.megabytes:,} MB" in PAGE

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imop_engine.bundled import market, sample_portfolios
-from imop_engine.commands.common import table_source
 from imop_engine.errors import InvalidInput, UnreadableFile
-from imop_engine.tables import Limits, read_portfolios, read_returns
+from imop_engine.loading import TableFile
+from imop_engine.tables import ReadingLimits, read_portfolios, read_returns
 from imop_engine.tables.export import FORMATS as WRITTEN
 from imop_engine.tables.export import write_table
 from tables.bad_files import with_part, workbook
@@ -358,7 +358,7 @@ def test_any_door_opens_the_same_table(people, tmp_path):
     for frame in frames[1:]:
         pd.testing.assert_frame_equal(frame, frames[0])
     with pytest.raises(UnreadableFile) as caught:
-        read_portfolios(path, limits=Limits(megabytes=0))
+        read_portfolios(path, limits=ReadingLimits(megabytes=0))
     assert str(caught.value) == (
         "people.csv has 0 MB and at most 0 MB are read; split it, or save it as Parquet."
     )
@@ -421,11 +421,11 @@ def test_names_that_look_like_formulas_come_back_from_every_format(ending, tmp_p
         write_table(table, tmp_path / f"{name}{ending}")
         for name, table in {"returns": history, "wide": wide, "long": long}.items()
     ]
-    read = read_returns(table_source(paths[0]), name=paths[0].name)
+    read = read_returns(TableFile.at(paths[0]).source, name=paths[0].name)
     assert list(read.returns) == ODD_NAMES
     np.testing.assert_array_equal(read.returns, history[ODD_NAMES])
     for path in paths[1:]:
-        held = read_portfolios(table_source(path), ODD_NAMES, name=path.name)
+        held = read_portfolios(TableFile.at(path).source, ODD_NAMES, name=path.name)
         assert list(held.weights) == ODD_NAMES
         assert held.weights.index.tolist() == people
         assert held.attributes["segment"].tolist() == people[::-1]

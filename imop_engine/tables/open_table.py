@@ -14,9 +14,9 @@ import pandas as pd
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import EXACT_WHOLE, Column, Table, check_names, mixed_column
-from imop_engine.tables.rows import Limits
+from imop_engine.tables.rows import ReadingLimits
 
-DEFAULT_LIMITS: Final = Limits()
+DEFAULT_LIMITS: Final = ReadingLimits()
 FRAME_NAME: Final = "the table"
 UNNAMED: Final = "the file"
 
@@ -41,7 +41,7 @@ def load_table(
     *,
     name: str | None = None,
     sheet: str | int | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: ReadingLimits = DEFAULT_LIMITS,
 ) -> Table:
     """Read any source into a table of cells; `name` is what sentences call the file."""
     if isinstance(source, pd.DataFrame):
@@ -50,7 +50,7 @@ def load_table(
     return _reader(file, content)(file, content, sheet, limits)
 
 
-def _content(source: Source, name: str | None, limits: Limits) -> tuple[str, bytes]:
+def _content(source: Source, name: str | None, limits: ReadingLimits) -> tuple[str, bytes]:
     most = limits.megabytes * 1_000_000
     if isinstance(source, bytes | bytearray | memoryview):
         file, content = name or UNNAMED, bytes(source)
@@ -104,7 +104,7 @@ def _too_large(file: str, size: int, megabytes: int) -> UnreadableFile:
     )
 
 
-def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, Limits], Table]:
+def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, ReadingLimits], Table]:
     for magic, kind, remedy in FOREIGN:
         if content.startswith(magic):
             raise UnreadableFile(f"{file} is {kind}, which is not read; {remedy}.")
@@ -123,7 +123,7 @@ def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, Limits], Ta
     return _delimited
 
 
-def _delimited(file: str, content: bytes, sheet: str | int | None, limits: Limits) -> Table:
+def _delimited(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> Table:
     from imop_engine.tables.text import read_text
 
     if sheet is not None:
@@ -131,19 +131,19 @@ def _delimited(file: str, content: bytes, sheet: str | int | None, limits: Limit
     return read_text(file, content, limits)
 
 
-def _excel(file: str, content: bytes, sheet: str | int | None, limits: Limits) -> Table:
+def _excel(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> Table:
     from imop_engine.tables.workbook import read_workbook
 
     return read_workbook(file, content, sheet, limits)
 
 
-def _parquet(file: str, content: bytes, sheet: str | int | None, limits: Limits) -> Table:
+def _parquet(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> Table:
     from imop_engine.tables.columnar import read_parquet
 
     return read_parquet(file, content, limits)
 
 
-def frame_table(frame: pd.DataFrame, file: str, limits: Limits) -> Table:
+def frame_table(frame: pd.DataFrame, file: str, limits: ReadingLimits) -> Table:
     """Take a data frame as if it had been saved: a named index is the first column."""
     plain = frame
     if not _is_default(frame.index):

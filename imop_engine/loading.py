@@ -1,0 +1,261 @@
+"""From what an analyst has to what the engine works on: one loader for the shell and the app.
+
+A market comes from a history, from two tables of moments, from Yahoo or from a bundled set;
+investors come from a file of portfolios. The two places differ in where the bytes lie and in what
+their errors call things, and in nothing else.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from imop_engine.bundled import market as bundled_market
+from imop_engine.errors import InvalidInput
+from imop_engine.market import Market
+from imop_engine.moments import estimate_moments
+from imop_engine.tables import (
+    Portfolios,
+    ReturnHistory,
+    read_moments,
+    read_portfolios,
+    read_returns,
+    read_yahoo,
+)
+from imop_engine.tables.export import read_json_table
+from imop_engine.tables.open_table import Source
+
+
+@dataclass(frozen=True, eq=False)
+class TableFile:
+    """A table to read: its content as a reader takes it, and its name for people."""
+
+    name: str
+    content: Source
+
+    @classmethod
+    def at(cls, path: Path) -> TableFile:
+        """The table at a path."""
+        return cls(path.name, path)
+
+    @property
+    def source(self) -> Source:
+        """What a reader takes: the content, or for JSON (a list of rows) the table itself."""
+        path = self.content
+        is_json = isinstance(path, Path) and path.suffix.lower() == ".json"
+        return read_json_table(Path(str(path))) if is_json else path
+
+
+@dataclass(frozen=True)
+class YahooPrices:
+    """Which prices to fetch, and how long to wait for them."""
+
+    tickers: str | Sequence[str]
+    start: str | dt.date = "2000-01-01"
+    end: str | dt.date | None = None
+    frequency: str = "monthly"
+    offline: bool = False
+    deadline: float = 60.0  # seconds
+
+
+@dataclass(frozen=True)
+class HistoryOptions:
+    """How a history is read and what is estimated from it; see `read_returns` and `moments`."""
+
+    kind: str = "auto"
+    units: str = "auto"
+    layout: str = "auto"
+    sheet: str | None = None
+    periods_per_year: int | None = None
+    mean: str = "arithmetic"
+    covariance: str = "sample"
+    repair: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class PortfolioOptions:
+    """How portfolios are read, and what happens to those that do not fit; see `read_portfolios`."""
+
+    units: str = "auto"
+    layout: str = "auto"
+    sheet: str | None = None
+    roles: tuple[tuple[str, str], ...] = ()  # (column, role) pairs
+    sums: str = "rescale"
+    unknown: str = "drop"
+    negative: str = "refuse"
+    duplicates: str = "first"
+    strict: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class MarketSource:
+    """Where a market comes from: exactly one of a history, two tables, Yahoo, or a bundled set."""
+
+    history: TableFile | None = None
+    expected: TableFile | None = None
+    covariance: TableFile | None = None
+    yahoo: YahooPrices | None = None
+    bundled: str | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no source was named at all."""
+        return not self._named()
+
+    def _named(self) -> int:
+        tables = self.expected is not None or self.covariance is not None
+        named = (self.history is not None, tables, self.yahoo is not None, bool(self.bundled))
+        return sum(named)
+
+
+@dataclass(frozen=True)
+class SourceWords:
+    """Sentences about a source that is incomplete, in the words of the place they are read in."""
+
+    not_one_source: str
+    table_missing: str
+
+
+ARGUMENTS = SourceWords(
+    "give exactly one source of a market: a history, expected returns with a covariance, Yahoo's "
+    "prices or a bundled set.",
+    "expected returns and covariance belong together: one is missing.",
+)
+
+
+def load_market(
+    source: MarketSource,
+    options: HistoryOptions | None = None,
+    words: SourceWords = ARGUMENTS,
+) -> Market:
+    """Read a market.
+
+    Args:
+        source: where it comes from.
+        options: how a history is read; the defaults detect what they can.
+        words: what an error about the source says.
+
+    Returns:
+        The market, with yearly moments, its history where there is one, and what reading noticed.
+    """
+    chosen = options or HistoryOptions()
+    if source._named() != 1:
+        raise InvalidInput(words.not_one_source)
+    if source.history is not None:
+        return market_of_history(_read_history(source.history, chosen), chosen)
+    if source.yahoo is not None:
+        return market_of_history(fetch_history(source.yahoo, strict=chosen.strict), chosen)
+    if source.bundled:
+        return bundled_market(source.bundled)
+    if source.expected is None or source.covariance is None:
+        raise InvalidInput(words.table_missing)
+    return _market_of_tables(source.expected, source.covariance, chosen.repair)
+
+
+def fetch_history(prices: YahooPrices, *, strict: bool = False) -> ReturnHistory:
+    """Prices from Yahoo, or from the cache where they are young enough or nobody may be asked."""
+    return read_yahoo(
+        prices.tickers,
+        prices.start,
+        prices.end,
+        prices.frequency,
+        offline=prices.offline,
+        deadline=prices.deadline,
+        strict=strict,
+    )
+
+
+def market_of_history(history: ReturnHistory, options: HistoryOptions) -> Market:
+    """The market whose moments are estimated from a history."""
+    moments = estimate_moments(
+        history.returns,
+        mean=options.mean,
+        covariance=options.covariance,
+        periods_per_year=history.periods_per_year,
+        repair=options.repair,
+    )
+    dates = history.returns.index
+    gaps = bool(history.returns.isna().any(axis=None))
+    return Market.of(
+        moments.expected_returns,
+        moments.covariance,
+        history=history.returns,
+        periods_per_year=history.periods_per_year,
+        name=history.name,
+        title=history.name,
+        description=f"{len(history.returns):,} periods from {_day(dates[0])} to {_day(dates[-1])}, "
+        f"{history.periods_per_year:g} to the year.",
+        notes=tuple(map(str, moments.notes)),
+        guessed=tuple((str(key), str(value)) for key, value in history.guessed.items()),
+        reading=(history.report,),
+        clean=not (history.report.sentences() or moments.repaired or gaps),
+    )
+
+
+def load_portfolios(
+    file: TableFile, assets: Sequence[str], options: PortfolioOptions | None = None
+) -> Portfolios:
+    """Read portfolios on the assets of a market.
+
+    Args:
+        file: the table.
+        assets: the market's assets, in its order.
+        options: how it is read; the defaults detect what they can.
+
+    Returns:
+        The portfolios in stream order, with the reader's report.
+    """
+    chosen = options or PortfolioOptions()
+    return read_portfolios(
+        file.source,
+        list(assets),
+        name=file.name,
+        roles=dict(chosen.roles) or None,
+        sums=chosen.sums,
+        unknown=chosen.unknown,
+        negative=chosen.negative,
+        duplicates=chosen.duplicates,
+        units=chosen.units,
+        layout=chosen.layout,
+        sheet=chosen.sheet,
+        strict=chosen.strict,
+    )
+
+
+def _read_history(file: TableFile, options: HistoryOptions) -> ReturnHistory:
+    return read_returns(
+        file.source,
+        name=file.name,
+        kind=options.kind,
+        units=options.units,
+        layout=options.layout,
+        sheet=options.sheet,
+        strict=options.strict,
+        periods_per_year=options.periods_per_year,
+    )
+
+
+def _market_of_tables(expected: TableFile, covariance: TableFile, repair: bool) -> Market:
+    moments = read_moments(
+        expected.source,
+        covariance.source,
+        names=(expected.name, covariance.name),
+        repair=repair,
+    )
+    return Market.of(
+        moments.expected_returns,
+        moments.covariance,
+        name=expected.name,
+        title=expected.name,
+        description="Expected returns and covariance as given, per year; no history behind them.",
+        notes=tuple(map(str, moments.notes)),
+        clean=not moments.notes,
+    )
+
+
+def _day(moment: Any) -> str:
+    return moment.strftime("%d %b %Y") if hasattr(moment, "strftime") else str(moment)

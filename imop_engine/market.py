@@ -1,0 +1,178 @@
+"""A market: assets, what they are expected to return in a year, and how they move together.
+
+One noun for what is bundled, read from files or fetched, so that the shell, the app and a study
+speak of the same thing. Its numbers are checked once, where it is made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.errors import InvalidInput
+
+ASSETS_NAMED: Final = 8  # in a sentence about a name that is none of the assets
+
+
+@dataclass(frozen=True, eq=False)
+class Market:
+    """Yearly moments of some assets, the history behind them, and what was noticed on the way.
+
+    Make it with `Market.of` where the numbers come from outside.
+
+    Args:
+        names: the assets; all arrays are in this order.
+        expected_returns: per year, as fractions; read-only.
+        covariance: per year; read-only.
+        history: one row of returns per period, or None where the moments were given without one.
+        periods_per_year: periods of the history to the year; 1 without a history.
+        name: what the market is called where it comes from: of a bundled set, of a file.
+        title: the same for people.
+        description: one sentence about the data.
+        notes: what the analyst should know of the moments.
+        guessed: what was detected in a file, as (what, value) pairs.
+        reading: the readers' reports, one per file.
+        clean: whether nothing in it needs the analyst's attention.
+    """
+
+    names: tuple[str, ...]
+    expected_returns: Vector
+    covariance: Matrix
+    history: pd.DataFrame | None = None
+    periods_per_year: int = 1
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    notes: tuple[str, ...] = ()
+    guessed: tuple[tuple[str, str], ...] = ()
+    reading: tuple[Any, ...] = ()
+    clean: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        expected_returns: Any,
+        covariance: Any,
+        names: Sequence[str] | None = None,
+        **about: Any,
+    ) -> Market:
+        """Check moments and bring them to one order of assets.
+
+        Args:
+            expected_returns: by asset, per year; a Series, or an array in the order of `names`.
+            covariance: per year; a frame, or a square array in that order.
+            names: the assets, where neither of the two says them.
+            **about: the other fields of a market.
+
+        Returns:
+            The market, in the order of the covariance's columns where it has names.
+        """
+        assets = asset_names(expected_returns, covariance, names)
+        return cls(
+            assets,
+            read_only(check_returns(expected_returns, assets, "the expected returns")),
+            read_only(_check_covariance(covariance, assets)),
+            **about,
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of assets."""
+        return len(self.names)
+
+    @cached_property
+    def returns_by_asset(self) -> pd.Series[float]:
+        """The expected returns with the assets' names."""
+        return pd.Series(self.expected_returns, index=pd.Index(self.names, name="asset"))
+
+    @cached_property
+    def covariance_by_asset(self) -> pd.DataFrame:
+        """The covariance with the assets' names."""
+        index = pd.Index(self.names, name="asset")
+        return pd.DataFrame(self.covariance, index=index, columns=list(self.names))
+
+    @property
+    def risks(self) -> Vector:
+        """Standard deviation of each asset, per year."""
+        result: Vector = np.sqrt(np.diag(self.covariance))
+        return result
+
+
+def asset_names(
+    expected_returns: Any, covariance: Any, fallback: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The assets by whichever names them first: covariance, returns, or the fallback."""
+    named: list[Any] = [covariance.columns] if isinstance(covariance, pd.DataFrame) else []
+    named += [expected_returns.index] if isinstance(expected_returns, pd.Series) else []
+    named += [fallback] if fallback is not None else []
+    if not named:
+        raise InvalidInput("the assets have no names; give a Series, a frame, or the names.")
+    names = tuple(str(name) for name in named[0])
+    require_different(names, "the assets")
+    return names
+
+
+def some_names(names: Sequence[str]) -> str:
+    """The assets for a sentence: the first few, and a sign that there are more."""
+    return f"{', '.join(names[:ASSETS_NAMED])}{', …' if len(names) > ASSETS_NAMED else ''}"
+
+
+def require_different(names: Sequence[str], what: str) -> None:
+    """Refuse names that come twice."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InvalidInput(f"{what} must have different names; {twice[0]!r} is there twice.")
+
+
+def check_returns(values: Any, names: tuple[str, ...], what: str) -> Vector:
+    """One finite number per asset, in their order; a Series is taken by its names."""
+    if isinstance(values, pd.Series):
+        named = values.set_axis([str(name) for name in values.index])
+        require_different(list(named.index), f"the entries of {what}")
+        missing = [name for name in names if name not in named.index]
+        if missing:
+            raise InvalidInput(f"{what} have no entry for {missing[0]}; every asset needs one.")
+        values = named[list(names)].to_numpy()
+    array: Vector = _numbers(values, what).reshape(-1)
+    if array.size != len(names):
+        raise InvalidInput(f"{what} have {array.size} numbers for {len(names)} assets.")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise InvalidInput(
+            f"{what} have {array[bad[0]]} for {names[bad[0]]}; give a number or leave the asset "
+            "out."
+        )
+    return array
+
+
+def read_only(array: Matrix) -> Matrix:
+    """The array, which from now on cannot be written to."""
+    array.setflags(write=False)
+    return array
+
+
+def _numbers(values: Any, what: str) -> Matrix:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{what} must be numbers; check what is in the table.") from None
+
+
+def _check_covariance(covariance: Any, names: tuple[str, ...]) -> Matrix:
+    if isinstance(covariance, pd.DataFrame):
+        rows = [str(name) for name in covariance.index]
+        if set(rows) == set(names) and len(rows) == len(names):
+            covariance = covariance.iloc[[rows.index(name) for name in names]]
+    array = _numbers(covariance, "the covariance")
+    if array.shape != (len(names), len(names)):
+        raise InvalidInput(
+            f"the covariance has shape {array.shape} for {len(names)} assets; give a square table."
+        )
+    return array
