@@ -48,3 +48,14 @@ def preparation(folder: Path, *ends: str) -> Preparation:
 def starts(folder: Path) -> int:
     """How often the process was started."""
     return len((folder / "starts").read_text().split())
+
+
+if __name__ == "__main__":
+    # The shell's `imop` on a machine where nothing is compiled: a folder, then its arguments. The
+    # first try fails, the second ends when a file named "go" lies in the folder.
+    from imop_app.services.preparing import PREPARATION
+    from imop_engine.cli import main
+
+    PREPARATION._is_ready = lambda: False
+    PREPARATION._command = command(Path(sys.argv[1]), "fail 3", "go 0")
+    main(sys.argv[2:])

@@ -12,6 +12,8 @@ from imop_app.state import AppState
 
 # How often a page looks at a run under way: lively, and cheap beside the work itself.
 LOOK_SECONDS = 0.5
+# And at the compiling, which needs every core itself.
+LOOK_SECONDS_PREPARING = 1.0
 # Where a reader goes who has read a page of results; from everywhere else to the first of them.
 AFTER = {
     "frontier": ("preferences", "See the preferences"),
@@ -39,11 +41,12 @@ def strip(state: AppState) -> None:
         left.markdown(" &emsp; ".join(_loaded(state)))
         with right.container(horizontal=True, horizontal_alignment="right"):
             _next(state)
-    if not PREPARATION.ready:
-        st.fragment(_preparing, run_every=LOOK_SECONDS)()
     job = state.job
-    if job is not None and job.status == "running":
-        st.fragment(_progress, run_every=LOOK_SECONDS)(state, job)
+    running = job if job is not None and job.status == "running" else None
+    if not PREPARATION.ready:
+        st.fragment(_preparing, run_every=LOOK_SECONDS_PREPARING)(running)
+    elif running is not None:
+        st.fragment(_progress, run_every=LOOK_SECONDS)(running)
     elif job is not None and job.status == "failed" and job.settings == state.settings:
         st.error(escape(job.error or ""), icon=":material/error:")
 
@@ -119,7 +122,7 @@ def _resumable(state: AppState) -> bool:
     return learning.can_resume(state.workspace)
 
 
-def _preparing() -> None:
+def _preparing(job: Job | None) -> None:
     """Follow the compiling; once it is ready the page draws what has waited for it."""
     now = PREPARATION.progress()
     if now.state == "ready":
@@ -127,18 +130,20 @@ def _preparing() -> None:
     with st.container(key="preparing"):
         if now.state == "preparing":
             st.progress(now.share, now.sentence(), width="stretch")
-            return
-        st.error(escape(now.reason), icon=":material/error:")
-        st.button(
-            "Try again",
-            icon=":material/restart_alt:",
-            key="prepare_again",
-            on_click=PREPARATION.again,
-            help="Compiles once more; what was finished before is kept.",
-        )
+        else:
+            st.error(escape(now.reason), icon=":material/error:")
+            st.button(
+                "Try again",
+                icon=":material/restart_alt:",
+                key="prepare_again",
+                on_click=PREPARATION.again,
+                help="Compiles once more; what was finished before is kept.",
+            )
+        if job is not None:
+            _progress(job)
 
 
-def _progress(state: AppState, job: Job) -> None:
+def _progress(job: Job) -> None:
     if job.status != "running":
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", key="progress"):

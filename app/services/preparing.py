@@ -35,7 +35,7 @@ State = Literal["preparing", "ready", "failed"]
 # -P: not what lies in the folder we happen to be in, but what this server runs.
 COMMAND: Final = (sys.executable, "-P", "-m", "imop_engine.warm", "--status")
 # Pages come first: on a busy machine compiling gets what they leave.
-NICER: Final = 10
+NICER: Final = 3
 # A process that was killed is started again, but not for ever.
 STARTS: Final = 3
 LOOK_SECONDS: Final = 0.25
@@ -137,14 +137,15 @@ class Preparation:
         self.begin()
 
     def wait(self, stop: threading.Event | None = None) -> bool:
-        """Wait until it is ready; False where `stop` was set first. A failure is raised."""
+        """Wait until it is ready; False where `stop` was set first.
+
+        After a failure it goes on waiting: somebody may try again, and then nothing is lost.
+        """
         self.begin()
         while not self.ready:
             if stop is not None and stop.is_set():
                 return False
             with self._changed:
-                if self._progress.state == "failed":
-                    raise AppError(self._progress.reason)
                 self._changed.wait(LOOK_SECONDS)
         return True
 

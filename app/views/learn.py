@@ -11,6 +11,7 @@ from imop_app.components import frame, learn_settings, result_panels, show, stat
 from imop_app.jobs import Job
 from imop_app.services import learning, results
 from imop_app.services.errors import AppError
+from imop_app.services.preparing import PREPARATION
 from imop_app.state import AppState, current
 from imop_app.store import RunStore
 from imop_app.workspace import Workspace
@@ -100,8 +101,10 @@ def _watch(state: AppState, job: Job) -> None:
         seen = f"after {job.done:,} of {job.total:,} investors" if job.total else "before it began"
         st.info(f"Stopped {seen}. Resume goes on from here.", icon=":material/pause_circle:")
         _live(state, job)
-    else:
+    elif PREPARATION.ready:
         st.fragment(_live, run_every=status.LOOK_SECONDS * 2)(state, job)
+    else:
+        _live(state, job)
 
 
 def _live(state: AppState, job: Job) -> None:

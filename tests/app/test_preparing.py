@@ -14,11 +14,9 @@ import pytest
 
 from app_harness import PATIENCE, page, quiet, said, workspace
 from imop_app.jobs import JOBS
-from imop_app.services import learning, preparing
-from imop_app.services.errors import AppError
+from imop_app.services import preparing
 from imop_app.services.preparing import PREPARATION, Preparation, Preparing, Progress
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
-from imop_app.store import FolderStore
 from imop_app.workspace import Workspace
 from preparing_harness import command, preparation, starts
 
@@ -31,6 +29,12 @@ def until(true) -> None:
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def failure(running: Preparation) -> str:
+    running.begin()
+    until(lambda: running.progress().state == "failed")
+    return running.progress().reason
 
 
 @pytest.fixture
@@ -79,18 +83,14 @@ def test_what_is_killed_is_started_again(tmp_path):
 
 def test_it_is_not_started_again_for_ever(tmp_path):
     running = preparation(tmp_path, "now -9")
-    with pytest.raises(AppError, match="ended from outside 3 times, the last time by signal 9"):
-        running.wait()
+    reason = failure(running)
+    assert "ended from outside 3 times, the last time by signal 9" in reason
     assert starts(tmp_path) == preparing.STARTS
 
 
 def test_a_failure_is_a_sentence_with_what_to_do_and_can_be_tried_again(tmp_path):
     running = preparation(tmp_path, "now 3", "now 0")
-    with pytest.raises(
-        AppError, match=r"RuntimeError: the disk is full\)\. Try again; if it fails"
-    ):
-        running.wait()
-    assert running.progress().state == "failed"
+    assert "(RuntimeError: the disk is full). Try again; if it fails again," in failure(running)
     with pytest.raises(Preparing, match="could not be prepared"):
         running.require()
     running.begin()
@@ -101,8 +101,7 @@ def test_a_failure_is_a_sentence_with_what_to_do_and_can_be_tried_again(tmp_path
 
 
 def test_a_command_that_cannot_be_started_is_a_failure():
-    with pytest.raises(AppError, match="FileNotFoundError"):
-        Preparation(lambda: False, ["/nowhere/python"]).wait()
+    assert "FileNotFoundError" in failure(Preparation(lambda: False, ["/nowhere/python"]))
 
 
 def test_waiting_can_be_stopped(tmp_path):
@@ -231,10 +230,13 @@ def test_a_failure_is_on_every_page_with_a_button_to_try_again(unprepared, monke
     assert tried == ["again"]
 
 
-def test_a_run_tells_why_it_cannot_begin(unprepared):
+def test_a_run_waits_through_a_failure_for_the_next_try(unprepared):
+    workspace()
+    test = page("learn")
+    test.button(key="learn_start").click().run()
     become("failed", "The numerical code could not be prepared (no room).")
-    made = workspace()
-    job = learning.start(made, FolderStore(made.folder / "runs"))
-    job.wait(PATIENCE)
-    assert job.status == "failed"
-    assert job.error == "The numerical code could not be prepared (no room)."
+    assert "no room" in quiet(test.run(), errors=1).error[0].value
+    assert "Learning begins when" in bar(test)
+    become("ready")
+    JOBS.get("w-test").wait(PATIENCE)
+    assert "What came out" in said(quiet(test.run()))
