@@ -34,7 +34,16 @@ def vector(value: ArrayLike, what: str) -> Vector:
 
 
 def broadcast(value: ArrayLike, n: int, what: str) -> Vector:
-    """One number for all of n places, or n numbers."""
+    """One number for all of n places, or n numbers.
+
+    Args:
+        value: One number, or n numbers.
+        n: How many places there are.
+        what: What the value is called in errors.
+
+    Returns:
+        A new array of n numbers.
+    """
     array = np.array(value, dtype=float)
     if np.any(np.isnan(array)):
         raise InvalidInput(f"{what} contains a missing value.")
@@ -59,7 +68,16 @@ def labels_of(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
 
 
 def psd(matrix: Any, what: str, zero: bool = False) -> Matrix:
-    """A symmetric positive semidefinite matrix, lifted by a small ridge if it has a null space."""
+    """A symmetric positive semidefinite matrix, lifted by a small ridge if it has a null space.
+
+    Args:
+        matrix: A square table of numbers.
+        what: What the matrix is called in errors.
+        zero: Accept a matrix of zeros and a null space, as of an objective that is only linear.
+
+    Returns:
+        The matrix made exactly symmetric.
+    """
     try:
         Q: Matrix = np.array(matrix, dtype=float)
     except (TypeError, ValueError):

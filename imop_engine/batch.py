@@ -59,6 +59,19 @@ def batch_update(
 
     min 1/2 ||theta - theta_t||^2 + rate / N sum_i ||y_i - x_i||^2,  x_i in S(w_i, theta).
 
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The old theta.
+        decisions: One row for each observed decision; of a portfolio problem holdings, fractions of
+            wealth that add up to 1.
+        weights: The weight of each decision: on return (0 to 1), or a point of the simplex.
+        rate: The learning rate eta of the update, positive: how far one decision may move theta.
+        node_limit: How many nodes of the search are visited at most before it stops without a
+            proof.
+
+    Returns:
+        The new theta and the decisions it explains, with a certificate.
+
     >>> from imop_engine import portfolio_problem
     >>> problem = portfolio_problem([[0.04, 0.0], [0.0, 0.09]], anchors={0: 0.05})
     >>> joint = batch_update(problem, [0.05, 0.1], [[0.5, 0.5], [0.4, 0.6]], [0.4, 0.5], rate=5.0)
@@ -214,6 +227,17 @@ def fit_batch(
     Given the assignment, S(w_k, theta) is linear in theta within its region, so theta moves by
     Gauss-Newton steps in Theta, shortened until the true loss falls. It ends in a local optimum:
     start it from an online estimate (`theta0=learner.theta_`) for the best hindsight.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        decisions: One row for each observed decision; of a portfolio problem holdings, fractions of
+            wealth that add up to 1.
+        weights: How many evenly spaced weights there are, or the weights themselves.
+        theta0: Where to start; None takes the point of Theta nearest to zero.
+        iterations: How many rounds of assigning and moving are made at most.
+
+    Returns:
+        theta, its loss and the loss after each round.
     """
     Y = problem.check_decisions(decisions)
     if len(Y) == 0:
@@ -304,7 +328,17 @@ class _BatchState:
 def sensitivity(
     problem: Problem, arrays: GeneralArrays, k: int, sides: NDArray[np.int64]
 ) -> Matrix:
-    """dS(w_k, theta)/dtheta in the region where the rows with a side stay active."""
+    """dS(w_k, theta)/dtheta in the region where the rows with a side stay active.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        arrays: The problem as arrays at one grid of weights.
+        k: Which weight of the grid, from 0.
+        sides: Not 0 where a row of the constraints is active.
+
+    Returns:
+        One row for each variable of the decision, one column for each parameter.
+    """
     n, m = problem.n, problem.rows.shape[0]
     active = np.flatnonzero(sides)
     gram, cost = arrays.gram_forward[k], arrays.solve_cost[k]

@@ -34,7 +34,17 @@ CHUNK = 4096  # decisions projected at once, so that memory stays bounded
 
 
 def decisions(problem: Problem, theta: Vector, weights: Matrix) -> Matrix:
-    """S(w_k, theta) for weights on the simplex, one a row."""
+    """S(w_k, theta) for weights on the simplex, one a row.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+            asset.
+        weights: Points of the simplex, one in each row.
+
+    Returns:
+        One decision in each row.
+    """
     return _solved(problem, theta, weights)[0]
 
 

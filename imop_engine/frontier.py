@@ -189,6 +189,15 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
 def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:
     """The decision of someone who believes theta and weighs the objectives by `weight`.
 
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+            asset.
+        weight: On return (0 to 1) where there are two objectives, or a point of the simplex.
+
+    Returns:
+        The decision; of a portfolio problem holdings, fractions of wealth.
+
     >>> from imop_engine import portfolio_problem
     >>> solve(portfolio_problem([[0.04, 0.0], [0.0, 0.09]]), [0.05, 0.10], 0.0).round(4)
     array([0.6923, 0.3077])

@@ -74,7 +74,16 @@ def gauge_of(rows: Matrix, values: Vector) -> Gauge:
 
 
 def require_fixed(rows: Matrix, values: Vector, given: int) -> None:
-    """Refuse two or more anchors that do not do their job; one or none is the caller's choice."""
+    """Refuse two or more anchors that do not do their job; one or none is the caller's choice.
+
+    Args:
+        rows: The anchored portfolios, one in each row, fractions of wealth.
+        values: Their yearly returns.
+        given: How many anchors were given.
+
+    Raises:
+        InvalidInput: two or more anchors leave the shift or the scale of the returns open.
+    """
     gauge = gauge_of(rows, values)
     if given < 2 or gauge.fixed:
         return

@@ -107,7 +107,14 @@ class LeastSquaresInformation:
 
     @classmethod
     def at(cls, problem: Problem, theta: Vector, Y: Matrix) -> LeastSquaresInformation:
-        """For a checked array of decisions."""
+        """For a checked array of decisions.
+
+        Args:
+            problem: What is decided, and which theta are possible.
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            Y: The decisions, one in each row.
+        """
         frontier = efficient_frontier(problem, theta)
         low, high = lam_of(np.array([EDGE, 1.0 - EDGE]))
         metric, gradient = np.empty((theta.size, theta.size)), np.empty(theta.size)

@@ -87,6 +87,19 @@ def estimate_moments(
     replaces a covariance that is not positive definite by the nearest one that is, and says by how
     much it moved; without it the matrix is left alone and a note says so.
 
+    Args:
+        returns: One row for each period and a column for each asset, in fractions (0.01 is 1 %).
+        mean: How expected returns are estimated.
+        covariance: How the covariance is estimated.
+        periods_per_year: 12 for months, 252 for trading days.
+        gaps: Pairwise (each covariance from the periods that both assets have) or complete (only
+            periods in which every asset has a return).
+        half_life: In periods, of the exponential estimators.
+        repair: Whether to replace a covariance that is not positive definite.
+
+    Returns:
+        Yearly expected returns and covariance, with notes that say how they were made.
+
     >>> history = pd.DataFrame({"A": [0.01, 0.03, -0.01], "B": [0.0, 0.02, 0.01]})
     >>> estimate_moments(history).expected_returns.round(4).to_dict()
     {'A': 0.12, 'B': 0.12}
@@ -201,7 +214,16 @@ def _mean(
 def bayes_stein(
     means: FloatArray, covariance: FloatArray, periods: int
 ) -> tuple[FloatArray, float]:
-    """Shrink means towards the minimum-variance portfolio's (Jorion 1986); also return how far."""
+    """Shrink means towards the minimum-variance portfolio's (Jorion 1986); also return how far.
+
+    Args:
+        means: Mean return of each asset per period.
+        covariance: Covariance of the returns per period.
+        periods: How many periods the means come from.
+
+    Returns:
+        The shrunk means, and the fraction of the way they moved.
+    """
     count = len(means)
     if periods <= count + 2:
         raise InvalidInput(

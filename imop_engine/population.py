@@ -190,6 +190,18 @@ def matching_history(
     """Returns per period whose sample moments, annualised, are the given ones to rounding.
 
     Normal draws are centred, whitened by their own sample covariance, and given the wanted one.
+
+    Args:
+        expected_returns: Yearly.
+        covariance: Yearly.
+        names: The assets.
+        periods: How many rows to draw; at least two more than there are assets.
+        periods_per_year: 12 for months, 252 for trading days.
+        end: The day of the last period.
+        rng: Where random numbers come from.
+
+    Returns:
+        One row for each period, by month's end, and a column for each asset, in fractions.
     """
     mean = np.asarray(expected_returns, dtype=float) / periods_per_year
     wanted = np.asarray(covariance, dtype=float) / periods_per_year

@@ -248,7 +248,18 @@ class PortfolioArrays:
 def project_rows(
     gram: Matrix, start: Vector, lower: Vector, upper: Vector, scale: Vector | None = None
 ) -> Vector | None:
-    """Rows within their bounds nearest to `start` in the metric of `gram`; None: there are none."""
+    """Rows within their bounds nearest to `start` in the metric of `gram`; None: there are none.
+
+    Args:
+        gram: The metric in which rows are near one another, a positive semidefinite matrix.
+        start: The value of each row.
+        lower: The least value that each row may have.
+        upper: The greatest value that each row may have.
+        scale: The length of each row, by which tolerances are scaled; None takes it from gram.
+
+    Returns:
+        The value of each row.
+    """
     m = start.size
     if scale is None:
         scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
@@ -518,7 +529,21 @@ def parameter_set(
     values: Vector,
     names: tuple[str, ...],
 ) -> ParameterSet:
-    """Theta from a box and equalities on it; refused where it is empty."""
+    """Theta from a box and equalities on it; refused where it is empty.
+
+    Args:
+        bounds: The least and the greatest value of each parameter, or of all.
+        size: How many parameters there are.
+        equalities: One equality on theta in each row.
+        values: The right-hand side of each equality.
+        names: Of the parameters.
+
+    Returns:
+        Theta.
+
+    Raises:
+        InvalidInput: no theta in the box meets the equalities.
+    """
     try:
         low, high = bounds
     except (TypeError, ValueError):

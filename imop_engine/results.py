@@ -67,7 +67,13 @@ def aligned_error(estimate: ArrayLike, truth: ArrayLike) -> float:
 
 
 def summarize(learner: OnlineLearner, decisions: Any, truth: ArrayLike | None = None) -> Result:
-    """Read a finished (or paused) run: returns, investors, frontier, fit."""
+    """Read a finished (or paused) run: returns, investors, frontier, fit.
+
+    Args:
+        learner: What has been learned so far.
+        decisions: What it learned from, one row for each investor.
+        truth: The true yearly returns where they are known.
+    """
     problem = learner.problem
     Y = problem.check_decisions(decisions)
     if len(Y) == 0:

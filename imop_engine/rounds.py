@@ -37,7 +37,20 @@ class Rounds:
 def run_curve(
     problem: Problem, node_limit: int, theta: Vector, Y: Matrix, rates: Vector, told: Rounds
 ) -> int:
-    """Algorithm 2 with the ideal loss on a curved frontier; the weight is not sampled."""
+    """Algorithm 2 with the ideal loss on a curved frontier; the weight is not sampled.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        node_limit: How many nodes of the search are visited at most before it stops without a
+            proof.
+        theta: Where to start; moved in place.
+        Y: The decisions, one in each row.
+        rates: The learning rate of each round.
+        told: What each round reports, filled in place.
+
+    Returns:
+        How many rounds were run.
+    """
     for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
         found = efficient_frontier(problem, theta).project(y)
         told.losses[t] = found.distances[0] ** 2
@@ -60,7 +73,21 @@ def run_backend(
     rates: Vector,
     told: Rounds,
 ) -> int:
-    """The algorithms word for word over another solver; the models stay hot between rounds."""
+    """The algorithms word for word over another solver; the models stay hot between rounds.
+
+    Args:
+        solver: Solves the programs.
+        algorithm: Full or accelerated.
+        middle: How far each weight lies from the middle of the grid; of equally near weights the
+            one nearest the middle is taken.
+        theta: Where to start; moved in place.
+        Y: The decisions, one in each row.
+        rates: The learning rate of each round.
+        told: What each round reports, filled in place.
+
+    Returns:
+        How many rounds were run.
+    """
     for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
         X = solver.decisions(theta)
         k = kernels.nearest_row(X, y, middle)

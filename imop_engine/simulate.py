@@ -71,6 +71,20 @@ def simulate_investors(
     is bounded rationality: the investor takes some feasible portfolio whose objective
     w r'x - (1 - w) x'Qx is at most `noise_level` below the best. "none" reports the portfolios
     as they are.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The yearly expected returns they believe in.
+        count: How many investors.
+        weights: The distribution of the weight on return, or the weights themselves (0 to 1).
+        mean: Of the weights, before they are cut.
+        sd: Standard deviation of the weights, before they are cut.
+        noise: How the portfolios are observed.
+        noise_level: How coarsely, in fractions of wealth.
+        rng: Where random numbers come from.
+
+    Returns:
+        The portfolios that are seen and the weights behind them.
     """
     if not isinstance(rng, np.random.Generator):
         raise InvalidInput(
@@ -96,7 +110,15 @@ def _whole(count: int) -> int:
 def draw_weights(
     weights: str | ArrayLike, count: int, mean: float, sd: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Weights on return by the name of their distribution, or the given ones checked."""
+    """Weights on return by the name of their distribution, or the given ones checked.
+
+    Args:
+        weights: The name of a distribution, or the weights themselves (0 to 1).
+        count: How many.
+        mean: Of the weights, before they are cut.
+        sd: Standard deviation of the weights, before they are cut.
+        rng: Where random numbers come from.
+    """
     if not isinstance(weights, str):
         return _given_weights(weights, count)
     if weights not in WEIGHT_FAMILIES:
@@ -162,7 +184,20 @@ def observe(
     noise_level: float,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """What an observer sees of the best portfolios `exact`; the rules are in simulate_investors."""
+    """What an observer sees of the best portfolios `exact`; the rules are in simulate_investors.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The yearly expected returns that the investors believe in.
+        weights: Of each investor on return, 0 to 1.
+        exact: The best portfolio of each investor in a row, fractions of wealth.
+        noise: How the portfolios are observed.
+        noise_level: How coarsely, in fractions of wealth.
+        rng: Where random numbers come from.
+
+    Returns:
+        One portfolio in each row, fractions of wealth.
+    """
     if noise not in NOISES:
         raise InvalidInput(f"There is no noise {noise!r}; choose one of {', '.join(NOISES)}.")
     if noise == "none":

@@ -81,7 +81,16 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
 
 
 def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
-    """Write a study into a folder, which is made if it is not there."""
+    """Write a study into a folder, which is made if it is not there.
+
+    Args:
+        study: A finished or stopped study.
+        folder: Where to write; other files in it stay.
+        command: The line of the shell that makes the study again, for the report.
+
+    Returns:
+        The folder.
+    """
     target = Path(folder)
     if target.is_file():
         raise InvalidInput(f"{target} is a file; give a folder for the results.")

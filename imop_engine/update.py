@@ -54,7 +54,20 @@ def exact_update(
     rate: float,
     node_limit: int = NODE_LIMIT,
 ) -> Update:
-    """`implicit_update` by the engine's own solver."""
+    """`implicit_update` by the engine's own solver.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The old theta.
+        decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+        weight: Of the investor: on return (0 to 1), or a point of the simplex.
+        rate: The learning rate eta of the update, positive: how far one decision may move theta.
+        node_limit: How many nodes of the search are visited at most before it stops without a
+            proof.
+
+    Returns:
+        The new theta, the decision it explains, and a certificate.
+    """
     current, y, w = check_update(problem, theta, decision, weight, rate)
     require_risk(problem, w)
     if problem.can(Capability.BUDGET_AND_CAPS):
@@ -65,7 +78,21 @@ def exact_update(
 def check_update(
     problem: Problem, theta: ArrayLike, decision: ArrayLike, weight: ArrayLike, rate: float
 ) -> tuple[Vector, Vector, Vector]:
-    """The arguments of one update checked: theta moved into Theta, the decision, the weights."""
+    """The arguments of one update checked: theta moved into Theta, the decision, the weights.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The old theta.
+        decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+        weight: Of the investor: on return (0 to 1), or a point of the simplex.
+        rate: The learning rate eta of the update, positive: how far one decision may move theta.
+
+    Returns:
+        theta, the decision and the weights as arrays.
+
+    Raises:
+        InvalidInput: an argument has the wrong size, is no number, or the rate is not positive.
+    """
     current = problem.theta.nearest(problem.check_theta(theta))
     if np.ndim(decision) != 1:
         raise InvalidInput(f"an update takes one decision, a list of {problem.n} numbers.")

@@ -29,11 +29,34 @@ class Backend(Protocol):
         ...
 
     def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:
-        """The implicit update (`update2`) for weight k of the grid."""
+        """The implicit update (`update2`) for weight k of the grid.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            k: Which weight of the grid, from 0.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+
+        Returns:
+            The new theta with its certificate.
+        """
         ...
 
     def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> tuple[Update, int]:
-        """The best update over all weights (`update`), and the weight it belongs to."""
+        """The best update over all weights (`update`), and the weight it belongs to.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+
+        Returns:
+            The new theta with its certificate, and the weight's position in the grid.
+        """
         ...
 
 
@@ -79,6 +102,12 @@ def make_backend(name: str, problem: Problem, weights: ArrayLike, **options: Any
     Options of gurobi: `pairs` ("sos1", "bigm"), `form` ("per-weight", "single"), `tolerance`
     (None for Gurobi's own, "tight" for an oracle), `parameters` (any of Gurobi's), `cutoff`.
     Options of cvxpy: `solver`, any name in `cvxpy.installed_solvers()`.
+
+    Args:
+        name: Native, gurobi or cvxpy.
+        problem: What is decided, and which theta are possible.
+        weights: The grid, one point of the simplex in each row.
+        **options: What only this backend knows; see above.
     """
     if name not in BACKENDS:
         raise InvalidInput(f"there is no backend {name!r}; use one of {', '.join(BACKENDS)}.")

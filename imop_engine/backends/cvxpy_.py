@@ -16,7 +16,13 @@ DEFAULT = "CLARABEL"  # comes with cvxpy and solves to 1e-8; cvxpy's own choice 
 
 
 class Cvxpy:
-    """Forward solves only; canonicalised once a weight, then only numbers change (DPP)."""
+    """Forward solves only; canonicalised once a weight, then only numbers change (DPP).
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        weights: The grid, one point of the simplex in each row.
+        solver: A name in `cvxpy.installed_solvers()`; None leaves the choice to cvxpy.
+    """
 
     def __init__(self, problem: Problem, weights: Matrix, solver: str | None = None) -> None:
         try:
@@ -63,14 +69,31 @@ class Cvxpy:
         return found
 
     def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> NoReturn:
-        """Not available: an update is a mixed-integer program."""
+        """Not available: an update is a mixed-integer program.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            k: Which weight of the grid, from 0.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+        """
         raise SolverUnavailable(
             "backend 'cvxpy' does forward solves only: an update is a nonconvex program that its "
             "solvers do not prove; use backend='native' or backend='gurobi'."
         )
 
     def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> NoReturn:
-        """Not available: an update is a mixed-integer program."""
+        """Not available: an update is a mixed-integer program.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+        """
         self.update(theta, decision, 0, rate)
 
 

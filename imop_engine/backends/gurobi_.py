@@ -94,13 +94,37 @@ class Gurobi:
         return np.array([self._decide(k, at) for k in range(len(self.weighted))])
 
     def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:
-        """The implicit update (`update2`) for weight k: one mixed-integer program."""
+        """The implicit update (`update2`) for weight k: one mixed-integer program.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            k: Which weight of the grid, from 0.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+
+        Returns:
+            The new theta with Gurobi's bound as its certificate.
+        """
         found = self._update(*self._read(theta, decision), k, rate, np.inf)
         assert found is not None  # without a cutoff a model ends with a solution or an error
         return found
 
     def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> tuple[Update, int]:
-        """The best update over all weights, by K programs or by the paper's single one."""
+        """The best update over all weights, by K programs or by the paper's single one.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+
+        Returns:
+            The new theta with Gurobi's bound as its certificate, and the weight's position in the
+            grid.
+        """
         current, y = self._read(theta, decision)
         if self.form == "single":
             if self._single is None:

@@ -18,7 +18,14 @@ from imop_engine.update import NODE_LIMIT, Update, exact_update, is_certified
 
 
 class Native:
-    """Exact frontier and certified branch and bound; see `frontier` and `update`."""
+    """Exact frontier and certified branch and bound; see `frontier` and `update`.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        weights: The grid, one point of the simplex in each row.
+        node_limit: How many nodes of the search are visited at most before it stops without a
+            proof.
+    """
 
     def __init__(self, problem: Problem, weights: Matrix, node_limit: int = NODE_LIMIT) -> None:
         self.problem = problem
@@ -32,11 +39,34 @@ class Native:
         return decisions(self.problem, self.problem.check_theta(theta), self.weights)
 
     def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:
-        """The implicit update for weight k."""
+        """The implicit update for weight k.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            k: Which weight of the grid, from 0.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+
+        Returns:
+            The new theta with its certificate.
+        """
         return exact_update(self.problem, theta, decision, self.weights[k], rate, self.node_limit)
 
     def full_update(self, theta: ArrayLike, decision: ArrayLike, rate: float) -> tuple[Update, int]:
-        """The best update over all weights; the first of several equal ones."""
+        """The best update over all weights; the first of several equal ones.
+
+        Args:
+            theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+                asset.
+            decision: The observed decision y; of a portfolio problem holdings, fractions of wealth.
+            rate: The learning rate eta of the update, positive: how far one decision may move
+                theta.
+
+        Returns:
+            The new theta with its certificate, and the weight's position in the grid.
+        """
         return least([self.update(theta, decision, k, rate) for k in range(len(self.weights))])
 
 

@@ -118,6 +118,15 @@ def polish(
     """theta and x with a solver's tolerance taken out: its zeros are kept, the rest solved anew.
 
     `wish` is (theta_t, y, rate), `point` the solver's (theta, x, u).
+
+    Args:
+        weighted: The program of one weight.
+        theta_set: Which theta are possible.
+        wish: The old theta, the observed decision y and the learning rate.
+        point: theta, the decision x and the multipliers u as the solver found them.
+
+    Returns:
+        theta and x.
     """
     theta_t, y, rate = wish
     theta, x, u = point
@@ -152,7 +161,17 @@ def polish(
 
 
 def polish_forward(weighted: Weighted, theta: Vector, x: Vector) -> Vector:
-    """The decision at theta with the solver's tolerance taken out, where its active rows allow."""
+    """The decision at theta with the solver's tolerance taken out, where its active rows allow.
+
+    Args:
+        weighted: The program of one weight.
+        theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+            asset.
+        x: The decision as the solver found it.
+
+    Returns:
+        The decision; x where its active rows lead to no better one.
+    """
     on = weighted.slack(theta, x) <= ACTIVE
     rows = np.vstack([weighted.M[on], weighted.E])
     values = np.concatenate([(weighted.m + weighted.N @ theta)[on], weighted.d])

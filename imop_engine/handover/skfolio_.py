@@ -35,7 +35,17 @@ class LearnedPrior(BasePrior):  # type: ignore[misc]  # skfolio has no types
         self.periods_per_year = periods_per_year
 
     def fit(self, X: Any, y: None = None, **fit_params: Any) -> LearnedPrior:
-        """Choose the learned moments of the assets in X."""
+        """Choose the learned moments of the assets in X.
+
+        Args:
+            X: Returns per period, with a column for each asset; they are handed on beside the
+                learned moments.
+            y: Not used.
+            **fit_params: Not used.
+
+        Returns:
+            Itself.
+        """
         returns = skv.validate_data(self, X)
         known = [str(name) for name in self.expected_returns.index]
         wanted = [str(name) for name in getattr(X, "columns", known)]

@@ -69,6 +69,13 @@ def frontier_chart(
     `band` has risk, low and high: where the estimated frontier lies at the level of the run;
     `projections` has investor, risk, return, risk_to and return_to: each portfolio and the nearest
     efficient one.
+
+    Args:
+        curves: The frontiers, yearly fractions.
+        investors: Their portfolios; None draws none.
+        period: What one period is called in titles.
+        band: The interval of the estimated frontier; None draws none.
+        projections: Lines from portfolios to the frontier; None draws none.
     """
     x, y = risk_axis(period), return_axis(period)
     layers: list[alt.Chart] = []

@@ -196,6 +196,11 @@ def live_frontier_chart(
     """The frontier as it moves: faint where it was, bold where it is.
 
     `curves` has step (1 is the newest), weight, risk and return; `investors` risk and return.
+
+    Args:
+        curves: The frontiers of the last steps.
+        investors: The portfolios seen so far; None draws none.
+        period: What one period is called in titles.
     """
     x = alt.X("risk:Q", title=f"risk: standard deviation (% {period})")
     y = alt.Y("return:Q", title=f"expected return (% {period})")

@@ -37,6 +37,11 @@ def asset_chart(
 
     `assets` has asset, risk, return and label (empty where names would cover one another);
     `curve` has series, weight, risk and return.
+
+    Args:
+        assets: One row for each asset, fractions per period.
+        curve: The frontier; None draws none.
+        period: What one period is called in titles.
     """
     points = alt.Chart(assets).encode(
         x=risk_axis(period),

@@ -38,6 +38,12 @@ def cloud_chart(
     """Investors on the risk-return plane, one dot each; with `pick` a click chooses one.
 
     `points` has investor, risk and return, and may have chosen (bool): those stand out.
+
+    Args:
+        points: One row for each investor, fractions per period.
+        curves: Frontiers with series, weight, risk and return; None draws none.
+        period: What one period is called in titles.
+        pick: Whether a click chooses an investor.
     """
     chosen = points.get("chosen", pd.Series(False, index=points.index))
     table = points.assign(chosen=chosen.to_numpy())
@@ -86,6 +92,11 @@ def density_chart(
     """Many investors on the risk-return plane, counted in cells.
 
     `cells` has risk, risk_to, return, return_to and count.
+
+    Args:
+        cells: One row for each cell that is not empty, fractions per period.
+        curves: Frontiers with series, weight, risk and return; None draws none.
+        period: What one period is called in titles.
     """
     squares = (
         alt.Chart(cells)

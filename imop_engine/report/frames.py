@@ -26,7 +26,14 @@ HELD_FROM: Final = 0.005
 
 
 def curve(problem: Problem, theta: ArrayLike, series: str) -> pd.DataFrame:
-    """One frontier as a table series, weight, risk, return, from least risk to most return."""
+    """One frontier as a table series, weight, risk, return, from least risk to most return.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+            asset.
+        series: What the frontier is called in the legend.
+    """
     weights, portfolios = efficient_frontier(problem, theta).sample(CURVE_POINTS)
     return pd.DataFrame(
         {
@@ -39,7 +46,14 @@ def curve(problem: Problem, theta: ArrayLike, series: str) -> pd.DataFrame:
 
 
 def cloud(problem: Problem, theta: ArrayLike, portfolios: ArrayLike) -> pd.DataFrame:
-    """The investors on the risk-return plane (investor, risk, return), evenly thinned when many."""
+    """The investors on the risk-return plane (investor, risk, return), evenly thinned when many.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+            asset.
+        portfolios: Holdings of each investor in a row, fractions of wealth.
+    """
     held = np.asarray(portfolios, dtype=np.float64)
     shown = np.unique(np.linspace(0, len(held) - 1, min(len(held), CLOUD_POINTS)).astype(int))
     return pd.DataFrame(

@@ -23,7 +23,13 @@ INSIDE: Final = 1e-7  # corners are computed to about 1e-12
 
 
 def efficient_sets(problem: Problem, truth: Vector, estimate: Vector) -> pd.DataFrame:
-    """series, weight, x1, x2: the efficient decisions under the truth and the estimate."""
+    """series, weight, x1, x2: the efficient decisions under the truth and the estimate.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        truth: The true parameters.
+        estimate: The learned ones.
+    """
     parts = []
     for series, theta in ((TRUE, truth), (ESTIMATED, estimate)):
         weights, points = efficient_frontier(problem, theta).sample(SET_POINTS)
@@ -39,6 +45,11 @@ def regions(problem: Problem, truth: Vector, estimate: Vector) -> pd.DataFrame:
     """series, order, x1, x2: the corners of what is allowed, each polygon closed.
 
     Where the constraints are known both are the same, and only the true one is given.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        truth: The true parameters.
+        estimate: The learned ones.
     """
     parts = [_polygon(problem, truth).assign(series=TRUE)]
     if np.any(problem.rhs):
@@ -81,7 +92,13 @@ def observed(decisions: Matrix) -> pd.DataFrame:
 
 
 def parameters(problem: Problem, truth: Vector, estimate: Vector) -> pd.DataFrame:
-    """parameter, true, estimate, error."""
+    """parameter, true, estimate, error.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        truth: The true parameters.
+        estimate: The learned ones.
+    """
     return pd.DataFrame(
         {
             "parameter": list(problem.theta_names),

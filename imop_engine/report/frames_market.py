@@ -21,7 +21,13 @@ LETTER, LONGEST, DOT, LINE = 0.03, 0.3, 0.04, 0.05
 
 
 def assets_table(names: list[str], returns: ArrayLike, covariance: ArrayLike) -> pd.DataFrame:
-    """asset, risk and return of each asset on its own, and the label that it has room for."""
+    """asset, risk and return of each asset on its own, and the label that it has room for.
+
+    Args:
+        names: The assets.
+        returns: Yearly expected return of each.
+        covariance: Of the yearly returns.
+    """
     spread: Vector = np.sqrt(np.diag(np.asarray(covariance, dtype=float)))
     table = pd.DataFrame({"asset": names, "risk": spread, "return": np.asarray(returns)})
     return table.assign(label=_labels(names, spread, table["return"].to_numpy(dtype=float)))

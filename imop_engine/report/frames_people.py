@@ -29,7 +29,14 @@ LEAST_AVERSION: Final = 0.01
 
 
 def points(problem: Problem, theta: ArrayLike, portfolios: pd.DataFrame) -> pd.DataFrame:
-    """investor, risk and return of each portfolio under beliefs theta."""
+    """investor, risk and return of each portfolio under beliefs theta.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+            asset.
+        portfolios: Holdings of each investor in a row, fractions of wealth; the index names her.
+    """
     held = portfolios.to_numpy(dtype=float)
     return pd.DataFrame(
         {
@@ -41,7 +48,13 @@ def points(problem: Problem, theta: ArrayLike, portfolios: pd.DataFrame) -> pd.D
 
 
 def projections(frontier: Frontier, portfolios: pd.DataFrame, most: int) -> pd.DataFrame:
-    """investor, risk, return of some portfolios; risk_to, return_to of the nearest efficient."""
+    """investor, risk, return of some portfolios; risk_to, return_to of the nearest efficient.
+
+    Args:
+        frontier: The estimated one.
+        portfolios: Holdings of each investor in a row, fractions of wealth; the index names her.
+        most: How many rows at most, evenly chosen.
+    """
     some = thinned(portfolios, most)
     nearest = frontier.project(some).points
     table = points(frontier.problem, frontier.theta, some)
@@ -51,7 +64,17 @@ def projections(frontier: Frontier, portfolios: pd.DataFrame, most: int) -> pd.D
 
 
 def cells(problem: Problem, theta: ArrayLike, portfolios: pd.DataFrame) -> pd.DataFrame:
-    """Investors counted in cells of the risk-return plane, empty cells left out."""
+    """Investors counted in cells of the risk-return plane, empty cells left out.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The unknown parameters; of a portfolio problem the yearly expected return of each
+            asset.
+        portfolios: Holdings of each investor in a row, fractions of wealth.
+
+    Returns:
+        risk, risk_to, return, return_to and count of each cell.
+    """
     held = portfolios.to_numpy(dtype=float)
     risk, gain = risk_of(problem, held), held @ problem.check_theta(theta)
     count, x, y = np.histogram2d(risk, gain, bins=CELLS)
@@ -82,7 +105,13 @@ def average_holdings(portfolios: pd.DataFrame) -> pd.DataFrame:
 def composition(
     portfolios: pd.DataFrame, investor: str, explained: Vector | None = None
 ) -> pd.DataFrame | None:
-    """asset and held (and explained) of one investor, the largest first; None: no such investor."""
+    """asset and held (and explained) of one investor, the largest first; None: no such investor.
+
+    Args:
+        portfolios: Holdings of each investor in a row, fractions of wealth; the index names her.
+        investor: Her name.
+        explained: The nearest efficient portfolio; None leaves that column out.
+    """
     found = np.flatnonzero(portfolios.index.astype(str) == investor)
     if not len(found):
         return None
@@ -115,7 +144,17 @@ def passing(attributes: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> Fl
 def search(
     attributes: pd.DataFrame, names: pd.Index[Any], chosen: Mapping[str, Sequence[str]], part: str
 ) -> NDArray[np.int64]:
-    """Positions of the investors that pass the filter and whose name contains `part`."""
+    """Positions of the investors that pass the filter and whose name contains `part`.
+
+    Args:
+        attributes: One row for each investor.
+        names: Of the investors, in the same order.
+        chosen: The values that pass, by attribute; an attribute without any passes all.
+        part: What the name must contain, in upper or lower case; "" passes all.
+
+    Returns:
+        Row numbers from 0.
+    """
     keep = passing(attributes, chosen)
     if part.strip():
         found = pd.Series(names.astype(str)).str.contains(part.strip(), case=False, regex=False)
@@ -130,7 +169,15 @@ def page(
     number: int,
     size: int,
 ) -> pd.DataFrame:
-    """One page of portfolios with their attributes; holdings in percent."""
+    """One page of portfolios with their attributes; holdings in percent.
+
+    Args:
+        portfolios: Holdings of each investor in a row, fractions of wealth.
+        attributes: One row for each investor, in the same order.
+        rows: The row numbers that are listed, from 0.
+        number: Which page of them, from 0.
+        size: How many rows a page has.
+    """
     part = rows[number * size : (number + 1) * size]
     table = 100.0 * portfolios.iloc[part]
     known = attributes.iloc[part]
@@ -187,13 +234,28 @@ def distance_histogram(distances: ArrayLike, threshold: float) -> pd.DataFrame:
 
 
 def between(values: ArrayLike, low: float, high: float) -> Flags:
-    """Which values lie in an interval that somebody brushed."""
+    """Which values lie in an interval that somebody brushed.
+
+    Args:
+        values: Any numbers.
+        low: The least that is inside.
+        high: The greatest that is inside.
+    """
     array = np.asarray(values, dtype=float)
     return (array >= low) & (array <= high)
 
 
 def thinned(table: pd.DataFrame, most: int, first: Flags | None = None) -> pd.DataFrame:
-    """At most `most` rows, evenly spread; up to half of them are those flagged."""
+    """At most `most` rows, evenly spread; up to half of them are those flagged.
+
+    Args:
+        table: Any rows.
+        most: How many to keep at most.
+        first: Which rows to prefer; None prefers none.
+
+    Returns:
+        The chosen rows in their order.
+    """
     if len(table) <= most:
         return table
     if first is None:

@@ -47,7 +47,14 @@ ROW_HEIGHT: Final = 22
 def titled(
     layers: Sequence[alt.Chart | alt.LayerChart], title: str, subtitle: str, height: int = HEIGHT
 ) -> alt.LayerChart:
-    """Layers under one title that says what is shown, in which unit, and how to read it."""
+    """Layers under one title that says what is shown, in which unit, and how to read it.
+
+    Args:
+        layers: Charts to lay over one another.
+        title: What is shown, with its unit.
+        subtitle: How to read it.
+        height: In pixels.
+    """
     text = alt.TitleParams(
         title,
         subtitle=subtitle,
@@ -102,12 +109,24 @@ def asset_colour(assets: Sequence[str]) -> alt.Color:
 
 
 def percent(field: str, title: str, digits: int = 2) -> alt.Tooltip:
-    """A tooltip line that shows a share or a return in percent."""
+    """A tooltip line that shows a share or a return in percent.
+
+    Args:
+        field: The column of the chart's table, a fraction.
+        title: What the line says before the number.
+        digits: How many after the point.
+    """
     return alt.Tooltip(f"{field}:Q", title=title, format=f".{digits}%")
 
 
 def number(field: str, title: str, form: str = ",d") -> alt.Tooltip:
-    """A tooltip line that shows a number."""
+    """A tooltip line that shows a number.
+
+    Args:
+        field: The column of the chart's table.
+        title: What the line says before the number.
+        form: How the number is written, in d3's notation.
+    """
     return alt.Tooltip(f"{field}:Q", title=title, format=form)
 
 
