@@ -108,7 +108,13 @@ class Market:
 def asset_names(
     expected_returns: Any, covariance: Any, fallback: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """The assets by whichever names them first: covariance, returns, or the fallback."""
+    """The assets by whichever names them first: covariance, returns, or the fallback.
+
+    Args:
+        expected_returns: Yearly; its index names the assets where it is a Series.
+        covariance: Of the yearly returns; its columns name the assets where it is a frame.
+        fallback: Names for the case that neither has any; None where there are none.
+    """
     named: list[Any] = [covariance.columns] if isinstance(covariance, pd.DataFrame) else []
     named += [expected_returns.index] if isinstance(expected_returns, pd.Series) else []
     named += [fallback] if fallback is not None else []
@@ -132,7 +138,13 @@ def require_different(names: Sequence[str], what: str) -> None:
 
 
 def check_returns(values: Any, names: tuple[str, ...], what: str) -> Vector:
-    """One finite number per asset, in their order; a Series is taken by its names."""
+    """One finite number per asset, in their order; a Series is taken by its names.
+
+    Args:
+        values: Yearly returns.
+        names: The assets.
+        what: What the values are called in errors.
+    """
     if isinstance(values, pd.Series):
         named = values.set_axis([str(name) for name in values.index])
         require_different(list(named.index), f"the entries of {what}")

@@ -401,6 +401,7 @@ def quadratic_problem(
         bounds: the box of theta, numbers or one entry a parameter.
         E, d: equalities E x = d.
         lower, upper: bounds on x; as in the paper x >= 0 unless said otherwise.
+        names: of the variables x.
 
     >>> problem = quadratic_problem([[[1.0]], [[1.0]]], [[-1.0], [-3.0]], learn="c")
     >>> problem.theta_size, problem.p
@@ -458,8 +459,22 @@ def affine_problem(
 ) -> Problem:
     """The whole class: c_l(theta) = linear0[l] + linear[l] @ theta, b(theta) = rhs0 + rhs @ theta.
 
-    `linear` has shape (objectives, variables, parameters), `rhs` (rows of A, parameters);
-    `equalities` are (vector over theta, value) pairs that cut the box `bounds`.
+    Args:
+        Q: one matrix for each objective, at least two.
+        linear0: the constant part of c, of shape (objectives, variables).
+        linear: how c moves with theta, of shape (objectives, variables, parameters).
+        A: inequalities A x >= b(theta), one in each row.
+        rhs0: the constant part of b, one number for each row of A.
+        rhs: how b moves with theta, of shape (rows of A, parameters).
+        bounds: the box of theta, numbers or one entry for each parameter.
+        E, d: equalities E x = d.
+        lower, upper: bounds on x; as in the paper x >= 0 unless said otherwise.
+        equalities: (vector over theta, value) pairs that cut the box.
+        names: of the variables x.
+        theta_names: of the parameters.
+
+    Returns:
+        The problem.
     """
     if len(Q) < 2:
         raise InvalidInput(f"Q needs one matrix an objective, at least two; got {len(Q)}.")

@@ -31,7 +31,16 @@ EXAMPLE_CAP: Final = "AAPL=0.3"
 def load_market(
     files: MarketFiles, reading: HistoryOptions | None = None, yahoo: YahooOptions | None = None
 ) -> Market:
-    """The market from a history, from Yahoo, from two tables of moments, or from a bundled set."""
+    """The market from a history, from Yahoo, from two tables of moments, or from a bundled set.
+
+    Args:
+        files: The analyst's tables, or the name of a bundled market.
+        reading: How a history is read and what is estimated from it; None takes the defaults.
+        yahoo: Which prices to fetch; None fetches none.
+
+    Returns:
+        Yearly expected returns and covariance, with what was noticed on the way.
+    """
     from imop_engine import loading
 
     source = loading.MarketSource(
@@ -73,7 +82,16 @@ def make_folder(out: Path) -> Path:
 
 
 def assignments(given: Sequence[str] | None, option: str, example: str) -> dict[str, float]:
-    """Options like ASSET=0.03, each once."""
+    """Options like ASSET=0.03, each once.
+
+    Args:
+        given: The texts of all these options; None where there were none.
+        option: Its name, for errors.
+        example: A right one, for errors.
+
+    Returns:
+        Numbers by name.
+    """
     found: dict[str, float] = {}
     for text in given or ():
         name, number = assignment(text, option, example)
@@ -84,7 +102,16 @@ def assignments(given: Sequence[str] | None, option: str, example: str) -> dict[
 
 
 def assignment(text: str, option: str, example: str) -> tuple[str, float]:
-    """One NAME=NUMBER; the name may contain the sign itself."""
+    """One NAME=NUMBER; the name may contain the sign itself.
+
+    Args:
+        text: As the analyst wrote it.
+        option: Its name, for errors.
+        example: A right one, for errors.
+
+    Returns:
+        The name and the number.
+    """
     name, sign, number = text.rpartition("=")
     percent = number.strip().endswith("%")
     try:

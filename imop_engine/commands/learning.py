@@ -32,7 +32,14 @@ SENTENCES_SHOWN: Final = 6
 def read(
     market: Market, portfolios: Path, options: PortfolioOptions, truth: Path | None
 ) -> StudyData:
-    """The data of a study from the analyst's files."""
+    """The data of a study from the analyst's files.
+
+    Args:
+        market: Its assets and moments.
+        portfolios: The file of portfolios.
+        options: How it is read.
+        truth: A table of the true yearly returns; None where they are not known.
+    """
     from imop_engine.loading import TableFile, load_portfolios
     from imop_engine.study import StudyData
 
@@ -62,7 +69,16 @@ def roles(given: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
 def anchors(
     assets: Sequence[str] | None, portfolios: Sequence[str] | None, names: Sequence[str]
 ) -> list[tuple[Any, float]] | None:
-    """What the analyst knows of the returns; None where nothing was said."""
+    """What the analyst knows of the returns; None where nothing was said.
+
+    Args:
+        assets: Options like ASSET=0.03, yearly returns.
+        portfolios: Options like FILE=0.06, yearly returns of portfolios.
+        names: The assets.
+
+    Returns:
+        Assets or portfolios, each with its yearly return.
+    """
     known: list[tuple[Any, float]] = list(
         common.assignments(assets, "--anchor", common.EXAMPLE_ANCHOR).items()
     )
@@ -73,7 +89,17 @@ def anchors(
 
 
 def run(data: StudyData, settings: StudySettings, out: Path | None, resume: bool) -> Study:
-    """Consume the steps with a bar; what interrupts them finds a checkpoint to go on from."""
+    """Consume the steps with a bar; what interrupts them finds a checkpoint to go on from.
+
+    Args:
+        data: Moments and portfolios, checked.
+        settings: The analyst's choices.
+        out: The folder of the results; None keeps no checkpoint.
+        resume: Whether to go on from a checkpoint in that folder.
+
+    Returns:
+        The finished study.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -142,7 +168,14 @@ class Checkpoint:
 
 
 def write(study: Study, out: Path, also: Sequence[str], command: str) -> None:
-    """The folder of the results, and the same tables in one file where that was asked for."""
+    """The folder of the results, and the same tables in one file where that was asked for.
+
+    Args:
+        study: The finished study.
+        out: The folder of the results.
+        also: Endings of single files that hold all tables.
+        command: The line of the shell that makes the study again.
+    """
     from imop_engine.storage import export_study, save_study
 
     save_study(study, out, command=command)

@@ -34,6 +34,14 @@ def with_anchors(
     `anchors` as in `portfolio_problem`: {asset: return}, or a list of (portfolio, return). Two or
     more must fix both shift and scale; one or none is accepted, and leaves the rest open.
 
+    Args:
+        problem: What is decided, and which theta are possible.
+        anchors: Known yearly returns; None removes them all.
+        undetermined: Accept two or more anchors that leave shift or scale open all the same.
+
+    Returns:
+        The new problem; the given one is not changed.
+
     >>> from imop_engine import portfolio_problem
     >>> free = portfolio_problem([[0.04, 0.01], [0.01, 0.09]], names=["bonds", "stocks"])
     >>> with_anchors(free, {"bonds": 0.02, "stocks": 0.06}).theta.values
@@ -60,7 +68,16 @@ class PortfolioAnchor:
 
 
 def anchor_by_history(problem: Problem, expected_returns: ArrayLike, decisions: Any) -> Problem:
-    """The same problem with the two default anchors; see `history_anchors`."""
+    """The same problem with the two default anchors; see `history_anchors`.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        expected_returns: Yearly, by the return history.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+
+    Returns:
+        The new problem; the given one is not changed.
+    """
     anchors = history_anchors(problem, expected_returns, decisions)
     return with_anchors(problem, [(one.portfolio, one.value) for one in anchors])
 
@@ -78,6 +95,14 @@ def history_anchors(
     Both portfolios are fully invested, so they fix shift and scale as long as the second earned
     more: investors take more risk only for a higher return, and a history that says otherwise
     contradicts them.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        expected_returns: Yearly, by the return history.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+
+    Returns:
+        Two portfolios with their names and yearly returns.
     """
     history = problem.check_theta(expected_returns, "expected_returns")
     Y = problem.check_decisions(decisions)

@@ -71,7 +71,19 @@ def simulate_bias(
     noise_sd: float,
     seed: int,
 ) -> SimulatedBias:
-    """Draw the study again around the solution `info` was taken at, and estimate once more."""
+    """Draw the study again around the solution `info` was taken at, and estimate once more.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        subspace: Which directions of the returns the portfolios see.
+        support: Which assets enough investors hold.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        seed: Of the simulated errors.
+
+    Returns:
+        The bias of each return and how the estimate answers to the scores.
+    """
     problem, r = info.frontier.problem, info.frontier.theta
     if noise_sd <= AT_BOUND or subspace.assets.size == 0:
         return SimulatedBias(np.zeros(problem.n), subspace.inverse)
@@ -86,7 +98,17 @@ def simulate_bias(
 def simulated_portfolios(
     frontier: Frontier, Y: Matrix, noise_sd: float, rng: np.random.Generator
 ) -> Matrix:
-    """Portfolios of investors like those of Y who believe in this frontier, with their errors."""
+    """Portfolios of investors like those of Y who believe in this frontier, with their errors.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        rng: Where random numbers come from.
+
+    Returns:
+        One portfolio for each row of Y, fractions of wealth.
+    """
     some = Y[:: -(-len(Y) // MOST_DRAWN)]
     step = rounding_step(Y, noise_sd)
     wanted = DRAWN if step is None else WITHOUT_PAIRS * DRAWN
@@ -125,6 +147,16 @@ def likely_weights(
     simulation of nearest portfolios showed only half of the bias. So the weight is drawn by how
     likely the errors then are, all weights being alike before (Bayes' rule with an even prior).
     Alike at the scale at which the median investor has weight one half: portfolios know no other.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        times: How often each investor's weight is drawn.
+        rng: Where random numbers come from.
+
+    Returns:
+        Weights on return, 0 to 1.
     """
     middle = float(np.median(lam_of(frontier.project(Y).weights))) or 1.0
     grid, X = frontier.sample(POINTS)

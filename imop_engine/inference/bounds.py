@@ -40,6 +40,16 @@ def return_bounds(
 
     `covariance` is that of the estimated returns. Outliers give no bounds, nor do those who hold
     the asset after all.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        covariance: Of the estimated returns.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        level: Confidence of the intervals, between 0 and 1.
+
+    Returns:
+        The least and the greatest yearly return of each asset, and how many investors say so.
     """
     frontier = info.frontier
     n = frontier.problem.n
@@ -72,7 +82,17 @@ def return_bounds(
 def price(
     info: ScoreInformation, place: Place, i: int, lam: Vector
 ) -> tuple[Vector, Vector, float]:
-    """rho_i at each lam, its weights c on the free assets' returns, and k."""
+    """rho_i at each lam, its weights c on the free assets' returns, and k.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        place: A stretch of the frontier or a turning point, with the investors nearest to it.
+        i: The asset that sits at a bound.
+        lam: Slopes of the frontier at which the price is asked for.
+
+    Returns:
+        The price at each lam, its weights on the returns of the free assets, and its constant.
+    """
     frontier, free, k = info.frontier, place.free, place.segment
     Q = frontier.problem.covariance
     r = frontier.theta[free]

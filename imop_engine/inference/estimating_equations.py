@@ -89,6 +89,14 @@ def refine(problem: Problem, decisions: Any, theta: ArrayLike) -> Refined:
     Starts from what a learner found. Assets that investors hold and the estimate does not are
     first lifted to where they are worth holding; returns that too few investors inform about stay
     where they are.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        theta: Where to start, yearly expected returns.
+
+    Returns:
+        The moved estimate, and whether the search ended.
     """
     problem.require(
         *INFERENCE,
@@ -107,7 +115,19 @@ def refine_counts(
     enough: float = SMALL_IN_ERRORS,
 ) -> Refined:
     """`refine` of a checked array whose rows count `counts` times; `support` is found on the
-    way unless it is given, and `enough` standard errors are left where that will do."""
+    way unless it is given, and `enough` standard errors are left where that will do.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        theta: Where to start, yearly expected returns.
+        counts: How often each row counts; None counts every row once.
+        support: Which assets enough investors hold; None finds it on the way.
+        enough: The step, in standard errors, below which the search ends.
+
+    Returns:
+        The moved estimate, and whether the search ended.
+    """
     r = problem.theta.nearest(theta)
     if support is not None:
         return _balance(problem, Y, r, counts, support, enough)
@@ -183,7 +203,13 @@ def _point(
 
 
 def support_of(info: ScoreInformation, Y: Matrix, noise_sd: float | None = None) -> Support:
-    """Which assets enough investors hold beyond the noise, at one estimate."""
+    """Which assets enough investors hold beyond the noise, at one estimate.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        noise_sd: Standard deviation of the error in a single holding; None estimates it.
+    """
     if noise_sd is None:
         try:
             noise_sd = estimate_noise(info.frontier, Y, info.projection).sd
@@ -196,7 +222,14 @@ def support_of(info: ScoreInformation, Y: Matrix, noise_sd: float | None = None)
 def supported_information(
     info: ScoreInformation, Y: Matrix, counts: Vector | None, support: Support
 ) -> ScoreInformation:
-    """The same sums without the assets that too few investors hold."""
+    """The same sums without the assets that too few investors hold.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        counts: How often each row counts; None counts every row once.
+        support: Which assets enough investors hold.
+    """
     if not np.any(support.ignored & (np.diag(info.hessian) > 0)):
         return info
     return information(info.frontier, Y, counts, info.projection, support.ignored, support.noise_sd)
@@ -282,7 +315,16 @@ def _regauged(problem: Problem, r: Vector) -> Vector:
 
 
 def unexplained(info: ScoreInformation, Y: Matrix, noise_sd: float) -> NDArray[np.bool_]:
-    """Who holds what, beyond error, where the nearest efficient portfolio is at a bound."""
+    """Who holds what, beyond error, where the nearest efficient portfolio is at a bound.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+
+    Returns:
+        One row for each investor, one column for each asset.
+    """
     points, problem = info.projection.points, info.frontier.problem
     room = np.minimum(points - problem.lower, problem.upper - points)
     result: NDArray[np.bool_] = (room <= AT_BOUND) & (

@@ -77,6 +77,12 @@ def fit_counts(
     """Inner parameters of greatest multinomial likelihood, and the logarithm of it.
 
     The best of several starts; from a `start` that was best on finer cells, of two.
+
+    Args:
+        family: The family of distributions.
+        edges: Of the cells on the scale of the weights, one more than there are counts.
+        counts: How many weights lie in each cell.
+        start: Inner parameters to begin with; None begins from several.
     """
     total = float(counts.sum())
     share = counts / total

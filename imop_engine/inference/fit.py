@@ -115,6 +115,17 @@ def compare_fit(
     `average` is the mean of `decisions` unless given. Learned beliefs were made to fit, so judge
     them on investors they were not learned from: pass those as `decisions`, and the average of
     the others as `average`.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        estimate: The learned yearly returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        history: Mean yearly returns, or returns per period with a column for each asset; None
+            leaves that row out.
+        average: The portfolio whose implied returns are compared, fractions of wealth.
+
+    Returns:
+        One row for each kind of beliefs.
     """
     Y = some_decisions(problem, decisions)
     beliefs = {"learned": problem.check_theta(estimate, "estimate")}
@@ -138,6 +149,14 @@ def compare_fit(
 
 def implied_returns(problem: Problem, portfolio: ArrayLike, risk_aversion: float = 2.5) -> Vector:
     """delta * covariance * portfolio: the returns under which that portfolio is optimal.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        portfolio: Holdings, fractions of wealth.
+        risk_aversion: Delta, positive.
+
+    Returns:
+        The yearly return of each asset.
 
     >>> from imop_engine import portfolio_problem
     >>> implied_returns(portfolio_problem([[0.04, 0.0], [0.0, 0.09]]), [0.5, 0.5]).round(4)
@@ -183,6 +202,16 @@ def estimate_noise(
     degrees of freedom, and `fitted` are taken off for the beliefs: the number of assets less two
     unless given, as shift and scale leave portfolios as they are. Where nobody has more than
     three such assets the second direction stays in, with m - 2. Outliers do not count.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        projection: The nearest efficient portfolio of each investor.
+        fitted: How many parameters were fitted to these portfolios; None: the number of assets less
+            two.
+
+    Returns:
+        The standard deviation, in fractions of wealth, and its degrees of freedom.
     """
     keep = projection.distances <= outlier_threshold(projection.distances)
     Y, X = decisions[keep], projection.points[keep]

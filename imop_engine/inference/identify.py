@@ -143,6 +143,17 @@ def identification(
 
     Where the anchors leave shift or scale open, intervals of `relative` assets hold at the shift
     and scale of the estimate, and `gauge` says what is open.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: The estimate, the yearly expected return of each asset.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        level: Confidence of the intervals, between 0 and 1.
+        noise_sd: Standard deviation of the error in a single holding; None estimates it.
+        seed: Of the simulated study.
+
+    Returns:
+        For each asset an interval, a status and a sentence; for all of them a covariance and notes.
     """
     problem.require(
         *INFERENCE,
@@ -178,6 +189,15 @@ def sandwich_covariance(
     """Covariance of the estimate: the sandwich, stretched where the noise alone asks for more.
 
     `gain` is how the estimate answers to the scores (`SimulatedBias`).
+
+    Args:
+        info: What the portfolios say at one estimate.
+        subspace: Which directions of the returns the portfolios see.
+        gain: How the estimate answers to the scores.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+
+    Returns:
+        One row and one column for each asset, squared yearly returns.
     """
     model = noise_sd**2 * (gain @ info.hessian @ gain.T)
     free = max(1, subspace.assets.size - 2)

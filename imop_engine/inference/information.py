@@ -82,6 +82,17 @@ def information(
 
     `counts` weights the rows, as a bootstrap does; `ignored` assets tell nothing, nor do those who
     hold one clear of its bound by two `noise_sd`.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        counts: How often each row counts; None counts every row once.
+        projection: The nearest efficient portfolio of each investor; None finds it.
+        ignored: Assets that tell nothing; None: all tell something.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+
+    Returns:
+        Sums over the investors: the information, the score and the squared scores.
     """
     n = frontier.problem.n
     found = frontier.project(decisions) if projection is None else projection
@@ -118,7 +129,16 @@ def supporters(info: ScoreInformation, noise_sd: float) -> NDArray[np.int64]:
 
 
 def clear_of_bounds(frontier: Frontier, found: Projection, noise_sd: float) -> NDArray[np.bool_]:
-    """Which fitted holdings lie clear of their bounds by two standard deviations of the noise."""
+    """Which fitted holdings lie clear of their bounds by two standard deviations of the noise.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        found: The nearest efficient portfolio of each investor.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+
+    Returns:
+        One row for each investor, one column for each asset.
+    """
     problem = frontier.problem
     room = np.minimum(found.points - problem.lower, problem.upper - found.points)
     result: NDArray[np.bool_] = room > max(CLEAR * noise_sd, AT_BOUND)
@@ -126,7 +146,19 @@ def clear_of_bounds(frontier: Frontier, found: Projection, noise_sd: float) -> N
 
 
 def residuals(frontier: Frontier, decisions: Matrix, found: Projection, place: Place) -> Matrix:
-    """Held minus explained, of the free assets, with stray money given back in proportion."""
+    """Held minus explained, of the free assets.
+
+    What is held of other assets is first given to the free ones, in proportion to their holdings.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        found: The nearest efficient portfolio of each investor.
+        place: A stretch of the frontier or a turning point, with the investors nearest to it.
+
+    Returns:
+        One row for each investor of the place, one column for each free asset.
+    """
     problem = frontier.problem
     y = decisions[np.ix_(place.rows, place.free)]
     x = found.points[np.ix_(place.rows, place.free)]

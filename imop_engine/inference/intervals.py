@@ -36,7 +36,16 @@ class Spread:
     offsets: Matrix | None = None  # one a row
 
     def reach(self, frontier: Frontier, weights: Vector, factor: Vector | float = 1.0) -> Vector:
-        """z standard deviations at each weight; `factor` multiplies the noise's variance."""
+        """z standard deviations at each weight; `factor` multiplies the noise's variance.
+
+        Args:
+            frontier: The efficient frontier at the estimated returns.
+            weights: On return, 0 to 1.
+            factor: Multiplies the variance of the noise, one for all or one for each weight.
+
+        Returns:
+            In fractions of wealth along the frontier.
+        """
         own = self.noise_sd**2 * np.broadcast_to(factor, weights.shape)
         if self.covariance is None:
             result: Vector = self.z * np.sqrt(own)
@@ -86,7 +95,17 @@ def _leanings(frontier: Frontier) -> Matrix:
 def weight_intervals(
     frontier: Frontier, Y: Matrix, found: Projection, spread: Spread
 ) -> tuple[Vector, Vector]:
-    """Ends of each investor's interval on the weight scale, over both readings of stray money."""
+    """Ends of each investor's interval on the weight scale, over both readings of stray money.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        found: The nearest efficient portfolio of each investor.
+        spread: How far noise and uncertain returns reach.
+
+    Returns:
+        The lower and the upper ends, 0 to 1.
+    """
     reach = spread.reach(frontier, found.weights)
     low, high = within(frontier, Y, found.distances**2 + reach**2)
     held = np.where(found.points > frontier.problem.lower + AT_BOUND, Y, 0.0)
@@ -109,7 +128,16 @@ def weight_intervals(
 
 
 def within(frontier: Frontier, Y: Matrix, limit: Vector) -> tuple[Vector, Vector]:
-    """Least and greatest weight whose portfolio is within sqrt(limit) of each row of Y."""
+    """Least and greatest weight whose portfolio is within sqrt(limit) of each row of Y.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        Y: The holdings of each investor in a row, fractions of wealth.
+        limit: Squared distance for each investor.
+
+    Returns:
+        The least and the greatest weights, 0 to 1.
+    """
     lams = frontier.lams
     ends = np.append(lams[1:], np.inf)
     low, high = np.full(len(Y), np.inf), np.full(len(Y), -np.inf)

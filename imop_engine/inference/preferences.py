@@ -185,6 +185,17 @@ def investor_preferences(
 
     `noise_sd` is the error in a single holding; None estimates it (see `fit.estimate_noise`, to
     which `fitted` is passed).
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        level: Confidence of the intervals, between 0 and 1.
+        noise_sd: Standard deviation of the error in a single holding; None estimates it.
+        fitted: How many parameters were fitted to these portfolios; see `fit.estimate_noise`.
+        beliefs: What is known of the returns; None takes them for certain.
+
+    Returns:
+        Weights, risk aversions and intervals, a row for each investor.
     """
     if not 0.0 < level < 1.0:
         raise InvalidInput(
@@ -257,6 +268,15 @@ def weight_distribution(
     is fitted again to the merged counts. So the statistic has k - 1 - m degrees of freedom;
     with parameters from finer data it would lie between that and k - 1 (Chernoff and Lehmann
     1954). Parameters that end at the edge of their range do not count in m.
+
+    Args:
+        weights: On return, 0 to 1, one for each investor.
+        grid: The values that weights can have; None: any, unless the rule finds a grid.
+        plateaus: Intervals of weights that give the same portfolio.
+        families: The names of those to fit.
+
+    Returns:
+        The counts, the fitted families with their tests, and which is best.
     """
     if isinstance(weights, Preferences):
         plateaus = [*plateaus, *weights.plateaus]

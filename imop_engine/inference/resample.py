@@ -156,6 +156,18 @@ def bootstrap(
     `theta` is the estimate that each draw starts from; None learns it first (exact weights, then
     `refine`). `progress(done, draws)` is called as draws finish. `workers` processes share the
     work; None takes all processors where the work is worth starting them.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        draws: How many times the investors are drawn again.
+        seed: Of the draws.
+        progress: Called with the number of finished draws and of all.
+        workers: How many processes share the work.
+        theta: The estimate that each draw starts from; None learns it first.
+
+    Returns:
+        The estimates of all draws.
     """
     Y = some_decisions(problem, decisions)
     _check(problem, len(Y), draws, seed, workers)

@@ -25,6 +25,11 @@ def frontier_band(
     The best return at a given risk moves with the beliefs by the portfolio itself (envelope
     theorem), so its standard error is sqrt(x'Cx), turning points included. Assets that are only
     bounded widen the band by what the frontier would be at either end of their bounds.
+
+    Args:
+        told: What is known of each return.
+        frontier: The estimated one; None computes it.
+        count: How many points along the frontier.
     """
     problem = told.problem
     base = efficient_frontier(problem, told.estimate) if frontier is None else frontier
@@ -52,7 +57,16 @@ def frontier_band(
 
 
 def best_return(problem: Problem, theta: Vector, risk: Vector) -> Vector:
-    """The best return at each risk: between turning points variance is quadratic in the step."""
+    """The best return at each risk: between turning points variance is quadratic in the step.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: Yearly expected returns.
+        risk: Standard deviations of the yearly return.
+
+    Returns:
+        One yearly return for each risk.
+    """
     frontier = efficient_frontier(problem, theta)
     Q = problem.covariance
     X, D, lams = frontier.portfolios, frontier.directions, frontier.lams

@@ -90,7 +90,22 @@ class StudyData:
         notes: tuple[str, ...] = (),
         truth: Any = None,
     ) -> StudyData:
-        """Bring moments and portfolios to one order of assets and check every portfolio."""
+        """Bring moments and portfolios to one order of assets and check every portfolio.
+
+        Args:
+            expected_returns: Yearly, by asset.
+            covariance: Of the yearly returns, assets by assets.
+            portfolios: One row for each investor and a column for each asset, fractions of wealth.
+            attributes: What else is known, one row for each investor in the same order.
+            dates: The day of each portfolio.
+            reading: The reports of the files that were read.
+            notes: What the analyst should know of the data.
+            truth: The true yearly returns where the investors were simulated.
+
+        Returns:
+            The data in one order of assets, each portfolio with the reason why it is refused, if it
+            is.
+        """
         table = portfolios if isinstance(portfolios, pd.DataFrame) else pd.DataFrame(portfolios)
         columns = [str(name) for name in table.columns]
         market = Market.of(expected_returns, covariance, columns)
@@ -117,7 +132,20 @@ class StudyData:
         notes: tuple[str, ...] = (),
         truth: Any = None,
     ) -> StudyData:
-        """Check portfolios on the assets of a market."""
+        """Check portfolios on the assets of a market.
+
+        Args:
+            market: Its assets and moments.
+            portfolios: One row for each investor and a column for each asset, fractions of wealth.
+            attributes: What else is known, one row for each investor in the same order.
+            dates: The day of each portfolio.
+            reading: The reports of the files that were read.
+            notes: What the analyst should know of the data.
+            truth: The true yearly returns where the investors were simulated.
+
+        Returns:
+            Each portfolio with the reason why it is refused, if it is.
+        """
         told = list(notes)
         held = _holdings(portfolios, market.names, told)
         known = _attributes(attributes, dates, held)

@@ -29,7 +29,16 @@ ENOUGH_PORTFOLIOS: Final = 4000
 
 
 def joint_estimate(problem: Problem, decisions: Matrix, theta: Vector) -> tuple[Vector, str]:
-    """The refined estimate, or the one that was given and why it stayed."""
+    """Returns fitted to all portfolios: by least squares, then by the estimating equations.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        theta: Where to start, yearly expected returns.
+
+    Returns:
+        The estimate, and a sentence where the fit did not come to its end.
+    """
     from imop_engine.inference.estimating_equations import refine
     from imop_engine.least_squares import polish
 
@@ -56,6 +65,15 @@ def joint_estimate(problem: Problem, decisions: Matrix, theta: Vector) -> tuple[
 
 
 def total_loss(problem: Problem, decisions: Matrix, theta: Vector) -> float:
-    """Squared distances of all portfolios to the frontier of theta."""
+    """Squared distances of all portfolios to the frontier of theta.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        theta: The estimate, the yearly expected return of each asset.
+
+    Returns:
+        The sum over all portfolios, squared fractions of wealth.
+    """
     distances = efficient_frontier(problem, theta).project(decisions).distances
     return float(np.sum(distances**2))

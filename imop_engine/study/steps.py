@@ -104,7 +104,16 @@ def study_steps(
 def steps_of(
     data: StudyData, settings: StudySettings | None = None, state: StudyState | None = None
 ) -> Iterator[Progress]:
-    """The same from checked data."""
+    """The same from checked data.
+
+    Args:
+        data: Moments and portfolios, checked.
+        settings: The analyst's choices; None takes the state's, or the defaults.
+        state: Where an earlier run stopped; None starts anew.
+
+    Returns:
+        The steps; the last one carries the study.
+    """
     chosen = settings or (state.settings if state else StudySettings())
     if chosen.strict:
         data.require_all()
@@ -136,7 +145,17 @@ def more_steps(
     attributes: pd.DataFrame | None = None,
     dates: Any = None,
 ) -> Iterator[Progress]:
-    """Go on learning from new portfolios, under the anchors of the study as it was."""
+    """Go on learning from new portfolios, under the anchors of the study as it was.
+
+    Args:
+        study: What was learned before.
+        portfolios: One row for each new investor, fractions of wealth.
+        attributes: One row for each portfolio, in the same order.
+        dates: The day of each portfolio.
+
+    Returns:
+        The steps; the last one carries the study.
+    """
     market, table = study.data.market, pd.DataFrame(portfolios)
     fresh = StudyData.on(market, table, attributes=attributes, dates=dates)
     return steps_of(study.data.joined(fresh), study.settings, study.state)
@@ -145,7 +164,16 @@ def more_steps(
 def make_problem(
     data: StudyData, settings: StudySettings, state: StudyState | None = None
 ) -> Problem:
-    """The problem of a study with its anchors: those of the state, the analyst's, or history's."""
+    """The problem of a study with its anchors: those of the state, the analyst's, or history's.
+
+    Args:
+        data: Moments and portfolios, checked.
+        settings: The analyst's choices.
+        state: Where an earlier run stopped; None starts anew.
+
+    Returns:
+        The problem.
+    """
     names = data.names
     returns = np.asarray(data.expected_returns, dtype=np.float64)
     anchors: Any = settings.anchor_vectors(names)

@@ -228,7 +228,16 @@ class Table:
 
 
 def check_names(file: str, names: Sequence[str], row: int) -> tuple[str, ...]:
-    """Give nameless columns a name, and refuse two columns of the same name."""
+    """Give nameless columns a name, and refuse two columns of the same name.
+
+    Args:
+        file: What the file is called in sentences.
+        names: Of the columns, as they stand in the file.
+        row: Where the names stand, from 1.
+
+    Returns:
+        The names.
+    """
     final = [name or f"column {i}" for i, name in enumerate(names, start=1)]
     first: dict[str, int] = {}
     for i, name in enumerate(final, start=1):

@@ -25,7 +25,13 @@ PANDAS_INDEX = "__index_level_0__"
 
 
 def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> Table:
-    """Read a Parquet file."""
+    """Read a Parquet file.
+
+    Args:
+        file: What the file is called in sentences.
+        content: The file's bytes.
+        limits: What a file may hold at most.
+    """
     try:
         source = pq.ParquetFile(pa.BufferReader(content))
         meta = source.metadata

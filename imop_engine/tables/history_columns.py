@@ -40,7 +40,17 @@ def read_matrix(
     guessed: dict[str, Guess],
     notes: Notes,
 ) -> tuple[Matrix, bool, str]:
-    """Return the values by date and asset, whether they had percent signs, and the names' hints."""
+    """Return the values by date and asset, whether they had percent signs, and the names' hints.
+
+    Args:
+        table: The file's cells by column.
+        roles: What single columns are, by their names.
+        layout: Auto, wide, long or transposed.
+        decimal: Auto, point or comma.
+        order: Whether the day or the month comes first in dates: auto, day first or month first.
+        guessed: Collects what was detected and why, by the argument that overrides it.
+        notes: Collects what was noticed, changed or refused.
+    """
     if not len(table):
         raise UnreadableFile(
             f"{table.file} has a header but no rows; a history needs one row per date."

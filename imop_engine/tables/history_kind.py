@@ -51,7 +51,13 @@ FloatArray = NDArray[np.float64]
 
 
 def guess_kind(values: FloatArray, names: str, signed_percent: bool) -> Guess:
-    """Tell prices from returns by the values, and by the names where the values are silent."""
+    """Tell prices from returns by the values, and by the names where the values are silent.
+
+    Args:
+        values: One row for each period, a column for each asset.
+        names: What the file's names hint at.
+        signed_percent: Whether cells had percent signs.
+    """
     known = values[np.isfinite(values)]
     if signed_percent:
         return Guess(RETURNS, "the cells carry percent signs")
@@ -74,7 +80,14 @@ def guess_kind(values: FloatArray, names: str, signed_percent: bool) -> Guess:
 def guess_units(
     returns: FloatArray, periods: int, names: str, signed_percent: bool
 ) -> tuple[Guess, bool]:
-    """Tell fractions from percentages; also whether it was a close call."""
+    """Tell fractions from percentages; also whether it was a close call.
+
+    Args:
+        returns: One row for each period, a column for each asset.
+        periods: How many make a year.
+        names: What the file's names hint at.
+        signed_percent: Whether cells had percent signs.
+    """
     if signed_percent:
         return Guess(FRACTION, "percent signs are already taken into account"), False
     if "%" in names or words.says(names, words.PERCENT):

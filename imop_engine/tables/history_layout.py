@@ -34,7 +34,16 @@ UNNAMED_COLUMNS: Final = ("column 1", "index", "Unnamed: 0")
 
 
 def choose(value: str, allowed: tuple[str, ...], what: str) -> str:
-    """Check an argument that names one of a few choices, or "auto"."""
+    """Check an argument that names one of a few choices, or "auto".
+
+    Args:
+        value: What was given.
+        allowed: The choices.
+        what: What the argument is called.
+
+    Returns:
+        The value.
+    """
     if value not in ("auto", *allowed):
         raise InvalidInput(
             f"{what} is {value!r}; choose auto, {', '.join(allowed[:-1])} or {allowed[-1]}."
@@ -50,7 +59,19 @@ def find_date_column(
     guessed: dict[str, Guess],
     notes: Notes,
 ) -> tuple[str | None, Dates | None]:
-    """Return the column of dates: the one named, else the first whose cells are dates."""
+    """Return the column of dates: the one named, else the first whose cells are dates.
+
+    Args:
+        table: The file's cells by column.
+        numbers: Each column read as numbers, by name.
+        roles: What single columns are, by their names.
+        order: Whether the day or the month comes first in dates: auto, day first or month first.
+        guessed: Collects what was detected and why, by the argument that overrides it.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        Its name and its days; None and None where there is no such column.
+    """
     told = [name for name, role in roles.items() if role == "date"]
     if told:
         guessed["date column"] = Guess(told[0], "as asked for")
@@ -90,7 +111,13 @@ def _first_cells(column: Column) -> Column:
 
 
 def note_open_dates(notes: Notes, name: str, dates: Dates) -> None:
-    """Say so where nothing told which number is the day."""
+    """Say so where nothing told which number is the day.
+
+    Args:
+        notes: Collects what was noticed, changed or refused.
+        name: Of the column.
+        dates: The days read from it.
+    """
     if dates.open_order:
         notes.add(
             f"nothing tells whether the day or the month comes first; read {dates.guess.value}",
@@ -107,7 +134,18 @@ def read_all_numbers(
     guessed: dict[str, Guess],
     notes: Notes,
 ) -> dict[str, Numbers]:
-    """Read every column as numbers in its own decimal style."""
+    """Read every column as numbers in its own decimal style.
+
+    Args:
+        columns: All columns of the file.
+        decimal: Auto, point or comma.
+        separator: What parts the columns of a text file.
+        guessed: Collects what was detected and why, by the argument that overrides it.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        The numbers by the column's name.
+    """
     marks = find_decimal_marks(columns, decimal, separator)
     if marks.guess is not None:
         guessed["decimal mark"] = marks.guess
@@ -131,7 +169,16 @@ def separator_of(table: Table) -> str:
 def check_roles(
     table: Table, roles: dict[str, str] | None, allowed: tuple[str, ...]
 ) -> dict[str, str]:
-    """Check that given roles name columns of the file and roles that exist."""
+    """Check that given roles name columns of the file and roles that exist.
+
+    Args:
+        table: The file's cells by column.
+        roles: What single columns are, by their names.
+        allowed: The roles that exist.
+
+    Returns:
+        The roles; empty where none were given.
+    """
     given = dict(roles or {})
     for name, role in given.items():
         if name not in table.names:
@@ -156,7 +203,16 @@ def guess_layout(
     asked: str,
     guessed: dict[str, Guess],
 ) -> tuple[str, str | None]:
-    """Return wide or long, and the column with the assets' names if long."""
+    """Return wide or long, and the column with the assets' names if long.
+
+    Args:
+        table: The file's cells by column.
+        date_name: The column of dates; None where there is none.
+        numbers: Each column read as numbers, by name.
+        roles: What single columns are, by their names.
+        asked: What the analyst asked for, or auto.
+        guessed: Collects what was detected and why, by the argument that overrides it.
+    """
     asset = next((name for name, role in roles.items() if role == "asset"), None)
     asset = asset or _asset_column(table, date_name, numbers)
     if asked == LONG or (asked == "auto" and asset is not None):
@@ -197,7 +253,14 @@ def repeats(column: Column) -> bool:
 
 
 def note_bad_dates(notes: Notes, table: Table, name: str, dates: Dates) -> np.ndarray:
-    """Refuse rows without a readable date; return which rows stay."""
+    """Refuse rows without a readable date; return which rows stay.
+
+    Args:
+        notes: Collects what was noticed, changed or refused.
+        table: The file's cells by column.
+        name: Of the column.
+        dates: The days read from it.
+    """
     column = table[name]
     empty = ~column.filled
     footer = np.zeros(len(table), bool)

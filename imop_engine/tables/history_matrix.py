@@ -71,7 +71,15 @@ class Matrix:
 def note_cells(
     table: Table, name: str, numbers: Numbers, keep: NDArray[np.bool_], notes: Notes
 ) -> None:
-    """Say which cells of a column are no numbers; they count as missing."""
+    """Say which cells of a column are no numbers; they count as missing.
+
+    Args:
+        table: The file's cells by column.
+        name: Of the column.
+        numbers: The column read as numbers.
+        keep: Which rows take part.
+        notes: Collects what was noticed, changed or refused.
+    """
     column = table[name]
     for mask, what, remedy in (
         (
@@ -100,7 +108,17 @@ def note_cells(
 
 
 def percent_checked(table: Table, name: str, numbers: Numbers, notes: Notes) -> Numbers:
-    """Take as missing what lacks the percent sign that the rest of its column has."""
+    """Take as missing what lacks the percent sign that the rest of its column has.
+
+    Args:
+        table: The file's cells by column.
+        name: Of the column.
+        numbers: The column read as numbers.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        The numbers, some of them missing.
+    """
     numeric = np.isfinite(numbers.values) & (numbers.values != 0)
     bare = numeric & ~numbers.percent
     if not numbers.percent.any() or not bare.any():
@@ -132,7 +150,16 @@ def wide_matrix(
     keep: NDArray[np.bool_],
     notes: Notes,
 ) -> Matrix:
-    """One row per date, one column per asset."""
+    """One row per date, one column per asset.
+
+    Args:
+        table: The file's cells by column.
+        assets: The columns that hold values.
+        numbers: Each column read as numbers, by name.
+        dates: The day of each row; None where the file has none.
+        keep: Which rows take part.
+        notes: Collects what was noticed, changed or refused.
+    """
     for name in assets:
         note_cells(table, name, numbers[name], keep, notes)
     clean = [percent_checked(table, name, numbers[name], notes) for name in assets]
@@ -205,7 +232,17 @@ def long_matrix(
     keep: NDArray[np.bool_],
     notes: Notes,
 ) -> Matrix:
-    """One row per date and asset."""
+    """One row per date and asset.
+
+    Args:
+        table: The file's cells by column.
+        asset_name: The column with the assets' names.
+        value_name: The column with the values.
+        numbers: That column read as numbers.
+        dates: The day of each row.
+        keep: Which rows take part.
+        notes: Collects what was noticed, changed or refused.
+    """
     column = table[asset_name]
     nameless = np.flatnonzero(keep & ~column.filled)
     if len(nameless):
@@ -270,7 +307,16 @@ def transposed_matrix(
     numbers: dict[str, Numbers],
     notes: Notes,
 ) -> Matrix:
-    """One row per asset, one column per date."""
+    """One row per asset, one column per date.
+
+    Args:
+        table: The file's cells by column.
+        name_column: The column with the assets' names.
+        headers: The columns that are dates.
+        moments: The day of each of them.
+        numbers: Each column read as numbers, by name.
+        notes: Collects what was noticed, changed or refused.
+    """
     column = table[name_column]
     keep = column.filled
     if not keep.all():

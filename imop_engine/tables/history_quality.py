@@ -79,7 +79,17 @@ def simple_returns(matrix: Matrix) -> Matrix:
 
 
 def check_returns(matrix: Matrix, from_prices: bool, jumps: str, notes: Notes) -> Matrix:
-    """Name everything about the returns that an analyst should know before she uses them."""
+    """Name everything about the returns that an analyst should know before she uses them.
+
+    Args:
+        matrix: The returns by date and asset, fractions.
+        from_prices: Whether they were computed from prices.
+        jumps: Keep, or missing to leave out what looks like an unadjusted split.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        The returns, without what was left out.
+    """
     ruined = matrix.values < -1
     if ruined.any():
         _note(

@@ -71,7 +71,16 @@ class Book:
     def note(
         self, mask: BoolArray, what: str, action: str, remedy: str, notes: Notes, values: Any = ""
     ) -> None:
-        """Write one line for every row of these portfolios; `values` has one per portfolio."""
+        """Write one line for every row of these portfolios; `values` has one per portfolio.
+
+        Args:
+            mask: Which portfolios are meant.
+            what: What is so.
+            action: Kept, changed or refused.
+            remedy: What the analyst can do.
+            notes: Collects what was noticed, changed or refused.
+            values: What is quoted, one for each portfolio.
+        """
         if not mask.any():
             return
         rows, owner = self.rows_of(mask)
@@ -87,7 +96,16 @@ def wide_book(
     keep: BoolArray,
     notes: Notes,
 ) -> Book:
-    """One row per portfolio."""
+    """One row per portfolio.
+
+    Args:
+        table: The file's cells by column.
+        roles: What single columns are, by their names.
+        numbers: Each column read as numbers, by name.
+        dates: The day of each row; None where the file has none.
+        keep: Which rows take part.
+        notes: Collects what was noticed, changed or refused.
+    """
     names = roles.all(roles_.HOLDING)
     keep = keep & ~_note_totals(table, roles.first(roles_.INVESTOR), keep, notes)
     mostly = _mostly_percent([numbers[name] for name in names])
@@ -212,7 +230,17 @@ def long_book(
     notes: Notes,
     known: Sequence[str] = (),
 ) -> Book:
-    """Several rows per portfolio: investor, asset, and what is held of it."""
+    """Several rows per portfolio: investor, asset, and what is held of it.
+
+    Args:
+        table: The file's cells by column.
+        roles: What single columns are, by their names.
+        numbers: Each column read as numbers, by name.
+        dates: The day of each row; None where the file has none.
+        keep: Which rows take part.
+        notes: Collects what was noticed, changed or refused.
+        known: The assets of the history, which are never taken for totals.
+    """
     investor, asset = roles.first(roles_.INVESTOR), str(roles.first(roles_.ASSET))
     for name in (investor, asset):
         keep = keep & ~_note_totals(table, name, keep, notes, known)

@@ -28,6 +28,17 @@ def read_moments(
     Nothing is rescaled: both tables are taken as yearly fractions, unless cells carry a percent
     sign. The covariance must be symmetric and name the same assets; its order follows the returns.
 
+    Args:
+        returns_source: A path, bytes, an open file or a data frame with asset and yearly return.
+        covariance_source: The same with the covariance of yearly returns.
+        names: What the two files are called in sentences.
+        decimal: Auto, point or comma.
+        repair: Whether to replace a covariance that is not positive definite by the nearest that
+            is.
+
+    Returns:
+        Yearly expected returns and covariance.
+
     >>> returns = b"asset,expected_return\\nA,5%\\nB,0.08\\n"
     >>> read_moments(returns.replace(b"5%", b"0.05"), b",A,B\\nA,0.04,0.01\\nB,0.01,0.09\\n"
     ...     ).expected_returns.to_dict()

@@ -113,7 +113,13 @@ class DecimalMarks:
 
 
 def find_decimal_marks(columns: Sequence[Column], asked: str, separator: str) -> DecimalMarks:
-    """Decide for each column whether a comma or a point parts the decimals."""
+    """Decide for each column whether a comma or a point parts the decimals.
+
+    Args:
+        columns: All columns of the file.
+        asked: What the analyst asked for, or auto.
+        separator: What parts the columns of a text file.
+    """
     if asked in DECIMALS:
         return DecimalMarks({c.name: asked for c in columns}, Guess(asked, "as asked for"), ())
     texts = [c for c in columns if c.text is not None]

@@ -43,7 +43,14 @@ def load_table(
     sheet: str | int | None = None,
     limits: ReadingLimits = DEFAULT_LIMITS,
 ) -> Table:
-    """Read any source into a table of cells; `name` is what sentences call the file."""
+    """Read any source into a table of cells; `name` is what sentences call the file.
+
+    Args:
+        source: A path, bytes, an open file or a data frame.
+        name: What the file is called in sentences.
+        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        limits: What a file may hold at most.
+    """
     if isinstance(source, pd.DataFrame):
         return frame_table(source, name or FRAME_NAME, limits)
     file, content = _content(source, name, limits)
@@ -144,7 +151,13 @@ def _parquet(file: str, content: bytes, sheet: str | int | None, limits: Reading
 
 
 def frame_table(frame: pd.DataFrame, file: str, limits: ReadingLimits) -> Table:
-    """Take a data frame as if it had been saved: a named index is the first column."""
+    """Take a data frame as if it had been saved: a named index is the first column.
+
+    Args:
+        frame: The data.
+        file: What the file is called in sentences.
+        limits: What a file may hold at most.
+    """
     plain = frame
     if not _is_default(frame.index):
         plain = frame.reset_index()

@@ -100,7 +100,17 @@ def guess_roles(
     layout: str,
     guessed: dict[str, Guess],
 ) -> Roles:
-    """Give every column a role."""
+    """Give every column a role.
+
+    Args:
+        table: The file's cells by column.
+        numbers: Each column read as numbers, by name.
+        date_name: The column of dates; None where there is none.
+        assets: Those of the history; None where it is not known.
+        given: The roles that the analyst gave, by column.
+        layout: Auto, wide or long.
+        guessed: Collects what was detected and why, by the argument that overrides it.
+    """
     of = dict(given)
     if date_name is not None:
         of[date_name] = DATE

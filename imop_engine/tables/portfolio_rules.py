@@ -59,7 +59,13 @@ class Rules:
 
 
 def guess_units(book: Book, named_weight: bool, named_percent: bool) -> Guess:
-    """Tell fractions, percentages and amounts apart by what the portfolios add up to."""
+    """Tell fractions, percentages and amounts apart by what the portfolios add up to.
+
+    Args:
+        book: The portfolios as they were read.
+        named_weight: Whether a column's name speaks of weights.
+        named_percent: Whether a column's name speaks of percent.
+    """
     if book.signed:
         return Guess(FRACTION, "percent signs are already taken into account")
     sums = book.values.sum(axis=1)
@@ -94,7 +100,16 @@ def refuse_empty(book: Book, notes: Notes) -> Book:
 
 
 def settle_negatives(book: Book, rule: str, notes: Notes) -> Book:
-    """Treat short positions as asked."""
+    """Treat short positions as asked.
+
+    Args:
+        book: The portfolios as they were read.
+        rule: Refuse, zero or keep.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        The portfolios after the rule.
+    """
     scale = np.abs(book.values).sum(axis=1, keepdims=True)
     tiny = (book.values < 0) & (book.values >= -FLOAT_ROOM * scale)
     values = np.where(tiny, 0.0, book.values)
@@ -133,7 +148,17 @@ def settle_negatives(book: Book, rule: str, notes: Notes) -> Book:
 
 
 def settle_unknown(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> Book:
-    """Bring the book to the assets of the history; others are dropped or refused, as asked."""
+    """Bring the book to the assets of the history; others are dropped or refused, as asked.
+
+    Args:
+        book: The portfolios as they were read.
+        assets: Those of the history.
+        rules: The analyst's choices.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        The portfolios with these assets in this order.
+    """
     spelled = [asset_spelling(name, assets) for name in book.assets]
     if rules.sums == "cash":
         spelled = [
@@ -212,7 +237,17 @@ def _leave_out(
 
 
 def settle_sums(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
-    """Make every portfolio add up to one, as asked."""
+    """Make every portfolio add up to one, as asked.
+
+    Args:
+        book: The portfolios as they were read.
+        units: Fraction, percent or amounts.
+        rules: The analyst's choices.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        The portfolios in fractions of wealth.
+    """
     whole = {FRACTION: 1.0, PERCENT: 100.0}.get(units)
     sums = book.values.sum(axis=1)
     if whole is None:
@@ -303,7 +338,16 @@ def _fill_with_cash(
 
 
 def settle_duplicates(book: Book, rule: str, notes: Notes) -> Book:
-    """Keep one portfolio per investor and date, as asked."""
+    """Keep one portfolio per investor and date, as asked.
+
+    Args:
+        book: The portfolios as they were read.
+        rule: First, last or keep.
+        notes: Collects what was noticed, changed or refused.
+
+    Returns:
+        The portfolios after the rule.
+    """
     keys = pd.DataFrame({"id": book.ids})
     if book.dates is not None:
         keys["date"] = book.dates

@@ -77,6 +77,27 @@ def read_portfolios(
     enlarged) or "refuse"; `negative` "refuse", "zero" or "keep"; `duplicates` "first", "last" or
     "keep". In strict mode anything that would be changed or refused is an error.
 
+    Args:
+        source: A path, bytes, an open file or a data frame.
+        assets: Those of the return history, in its order; None takes those of the file.
+        name: What the file is called in sentences.
+        roles: What single columns are, by their names.
+        sums: Rescale, cash or refuse.
+        unknown: Drop or refuse.
+        negative: Refuse, zero or keep.
+        duplicates: First, last or keep.
+        tolerance: How far a sum of holdings may be from 1.
+        units: Auto, fraction, percent or amounts.
+        layout: Auto, wide or long.
+        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        decimal: Auto, point or comma.
+        dates: Auto, day first or month first.
+        strict: Whether anything that would be changed or refused is an error.
+        limits: What a file may hold at most.
+
+    Returns:
+        The holdings in fractions of wealth, a row for each investor, with attributes and report.
+
     >>> text = b"investor,segment,A,B\\nAnn,retail,60%,40%\\nBob,private,25%,75%\\n"
     >>> people = read_portfolios(text, name="clients.csv")
     >>> people.weights.loc["Bob"].tolist(), people.attributes.loc["Bob", "segment"]

@@ -201,7 +201,16 @@ class Notes:
         columns: str | Iterable[str] = "",
         values: str | Iterable[Any] = "",
     ) -> None:
-        """Note one reason for the given rows; no row means the file as a whole."""
+        """Note one reason for the given rows; no row means the file as a whole.
+
+        Args:
+            what: The reason.
+            action: Kept, changed or refused.
+            remedy: What the analyst can do.
+            rows: Row numbers of the file, from 1.
+            columns: One name for all rows, or one for each.
+            values: One cell to quote for all rows, or one for each.
+        """
         numbers = np.atleast_1d(np.asarray(rows, dtype=np.int64))
         if not len(numbers):
             numbers = np.zeros(1, np.int64)

@@ -69,6 +69,25 @@ def read_returns(
     `jumps="missing"` leaves out returns that look like unadjusted splits; they are kept otherwise.
     In strict mode anything that would be changed or refused is an error.
 
+    Args:
+        source: A path, bytes, an open file or a data frame.
+        name: What the file is called in sentences.
+        kind: Auto, prices or returns.
+        units: Auto, fraction or percent.
+        layout: Auto, wide, long or transposed.
+        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        strict: Whether anything that would be changed or refused is an error.
+        roles: What single columns are, by their names.
+        periods_per_year: None detects it from the dates.
+        decimal: Auto, point or comma.
+        dates: Auto, day first or month first.
+        jumps: Keep or missing.
+        limits: What a file may hold at most.
+
+    Returns:
+        Returns per period in fractions, a row for each date and a column for each asset, with
+        report.
+
     >>> import io
     >>> text = b"date,A,B\\n2020-01-31,1%,-2%\\n2020-02-29,2%,1%\\n2020-03-31,0%,n/a\\n"
     >>> history = read_returns(text, name="returns.csv")

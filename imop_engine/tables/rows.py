@@ -70,7 +70,15 @@ def build_table(
     limits: ReadingLimits,
     guessed: dict[str, Guess],
 ) -> Table:
-    """Assemble a table from all rows of a file, the first of which is row 1."""
+    """Assemble a table from all rows of a file, the first of which is row 1.
+
+    Args:
+        file: What the file is called in sentences.
+        rows: The cells of each row.
+        packing: How cells become columns.
+        limits: What a file may hold at most.
+        guessed: Collects what was detected and why, by the argument that overrides it.
+    """
     head = list(islice(rows, HEAD_ROWS))
     if not any(_filled(row) for row in head):
         head.extend(islice(rows, limits.rows))

@@ -49,7 +49,13 @@ CONTROL: Final = tuple(chr(code) for code in (*range(0x09), *range(0x0E, 0x20)))
 
 
 def read_text(file: str, content: bytes, limits: ReadingLimits) -> Table:
-    """Read a delimited text file."""
+    """Read a delimited text file.
+
+    Args:
+        file: What the file is called in sentences.
+        content: The file's bytes.
+        limits: What a file may hold at most.
+    """
     guessed: dict[str, Guess] = {}
     codec, beginning = find_codec(file, content, guessed)
     stated = SEPARATOR_LINE.match(beginning)
@@ -92,7 +98,13 @@ class TextPacking:
 
 
 def find_codec(file: str, content: bytes, guessed: dict[str, Guess]) -> tuple[str, str]:
-    """Tell the encoding, by the byte-order mark or else by what fits; return also the beginning."""
+    """Tell the encoding, by the byte-order mark or else by what fits; return also the beginning.
+
+    Args:
+        file: What the file is called in sentences.
+        content: The file's bytes.
+        guessed: Collects what was detected and why, by the argument that overrides it.
+    """
     for mark, codec, shown in BYTE_ORDER_MARKS:
         if content.startswith(mark):
             guessed["encoding"] = Guess(shown, "the file starts with its byte-order mark")

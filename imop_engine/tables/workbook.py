@@ -33,7 +33,14 @@ LAST_ROW: Final = 1_048_576
 def read_workbook(
     file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
 ) -> Table:
-    """Read one sheet: the named one, or the first that has anything in it."""
+    """Read one sheet: the named one, or the first that has anything in it.
+
+    Args:
+        file: What the file is called in sentences.
+        content: The file's bytes.
+        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        limits: What a file may hold at most.
+    """
     with_formulas = _check_package(file, content, limits)
     book = _open(file, content)
     try:

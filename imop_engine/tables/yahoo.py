@@ -67,6 +67,22 @@ def read_yahoo(
     Prices younger than `max_age_hours` come from the cache in `folder` (default: the user's cache
     folder, or $IMOP_CACHE). `offline=True` asks nobody and takes cached prices of any age.
     `deadline` is the number of seconds after which tickers without an answer count as failed.
+
+    Args:
+        tickers: Yahoo's names of the assets, as a list or in one text with commas or spaces
+            between.
+        start: First day.
+        end: Last day; None is today.
+        frequency: Daily, weekly or monthly.
+        folder: Of the cache.
+        max_age_hours: How old cached prices may be.
+        offline: Whether to ask nobody.
+        retries: How often a failed ticker is asked for again.
+        deadline: In seconds, for all tickers together.
+        strict: Whether anything that would be changed or refused is an error.
+
+    Returns:
+        Returns per period in fractions, with a report.
     """
     names = check_tickers(tickers)
     first, last = check_range(start, end)
@@ -134,7 +150,18 @@ def _day(value: str | dt.date, what: str) -> dt.date:
 
 
 def ask_yahoo(ticker: str, start: str, end: str, interval: str, timeout: float) -> pd.DataFrame:
-    """Ask Yahoo for one ticker. A failure is an exception with Yahoo's own words."""
+    """Ask Yahoo for one ticker. A failure is an exception with Yahoo's own words.
+
+    Args:
+        ticker: Yahoo's name of the asset.
+        start: First day, as 2020-01-31.
+        end: The day after the last, as 2020-01-31.
+        interval: In Yahoo's words, as 1mo.
+        timeout: In seconds.
+
+    Returns:
+        Yahoo's table of prices.
+    """
     import yfinance
 
     # Its deprecation warnings are about its own code.
@@ -282,7 +309,17 @@ def _plain(words: str) -> str:
 def adjusted_close(
     frame: pd.DataFrame, ticker: str, frequency: str, last: dt.date
 ) -> pd.Series[Any]:
-    """Take the adjusted closing prices out of Yahoo's table of one ticker."""
+    """Take the adjusted closing prices out of Yahoo's table of one ticker.
+
+    Args:
+        frame: Yahoo's table.
+        ticker: Yahoo's name of the asset.
+        frequency: Daily, weekly or monthly.
+        last: The last day that was asked for.
+
+    Returns:
+        Prices by date.
+    """
     if "Close" not in frame.columns:
         raise DownloadFailed("Yahoo's answer has no closing prices")
     prices = pd.to_numeric(frame["Close"], errors="coerce").astype(float)

@@ -82,7 +82,14 @@ def load(request: Request, folder: Path) -> Stored | None:
 
 
 def store(request: Request, prices: pd.Series[Any], folder: Path, now: dt.datetime) -> bool:
-    """Keep prices; return whether that worked, since a full disk must not end a study."""
+    """Keep prices; return whether that worked, since a full disk must not end a study.
+
+    Args:
+        request: What was asked for.
+        prices: By date.
+        folder: Of the cache.
+        now: When they were fetched.
+    """
     if not len(prices):
         return False
     document = {
