@@ -45,6 +45,16 @@ class Job:
     `keep` takes the study and returns the id under which it can be shown from now on, and a
     function that writes it down; `told` says in a sentence what went wrong. `before` waits for what
     the first step needs, and answers False where the event it is given was set meanwhile.
+
+    Args:
+        settings: What was chosen for the run.
+        steps: Makes the steps of the run.
+        keep: Takes the finished study; returns the id under which it is kept, and a function that
+            writes it down.
+        name: Of the run.
+        checkpoint: Keeps the state after a step; None keeps none.
+        told: Puts an error in words.
+        before: Waits for what the first step needs; None waits for nothing.
     """
 
     def __init__(

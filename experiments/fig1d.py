@@ -98,6 +98,11 @@ def batch_program(Y: np.ndarray, weights: np.ndarray, limit: float = LIMIT) -> t
     Written as in the paper's appendix: optimality conditions of every x_k, one binary z_ik for
     each decision and weight, products z_ik x_k made linear by the bounds of x. Returns the loss
     and whether it was proven least within the limit in seconds.
+
+    Args:
+        Y: The decisions, one in each row.
+        weights: The grid of weights on the first objective, 0 to 1.
+        limit: In seconds.
     """
     import gurobipy as gp
     from gurobipy import GRB

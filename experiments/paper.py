@@ -50,7 +50,13 @@ def mqp(learn: str) -> imop.Problem:
 def mqp_decisions(
     count: int, rng: np.random.Generator, noise: float = NOISE
 ) -> tuple[Array, Array]:
-    """Noisy decisions of the quadratic program, and the weights (uniform) they came from."""
+    """Noisy decisions of the quadratic program, and the weights (uniform) they came from.
+
+    Args:
+        count: How many.
+        rng: Where random numbers come from.
+        noise: Each variable's error is uniform, of this size at most.
+    """
     weights = rng.uniform(0.0, 1.0, count)
     exact = _mqp_frontier().at(weights)
     return exact + rng.uniform(-noise, noise, exact.shape), weights
@@ -72,7 +78,14 @@ def portfolio() -> tuple[imop.Problem, Array]:
 
 
 def investors(family: str, count: int, seed: int, **options: Any) -> Investors:
-    """Investors whose weights are "normal" (0.5, sd 0.15) or "uniform"; rounded to 0.001."""
+    """Investors whose weights are "normal" (0.5, sd 0.15) or "uniform"; rounded to 0.001.
+
+    Args:
+        family: Of the weights.
+        count: How many investors.
+        seed: Of all draws.
+        **options: Handed on to `simulate_investors`.
+    """
     problem, truth = portfolio()
     rng = np.random.default_rng(seed)
     return simulate_investors(problem, truth, count, weights=family, rng=rng, **options)
@@ -88,7 +101,14 @@ def marks(rounds: int, count: int = 80) -> list[int]:
 
 
 def trail(learner: imop.OnlineLearner, decisions: Array, truth: Array, at: Sequence[int]) -> Array:
-    """The distance to the truth before the first round and after each of the rounds `at`."""
+    """The distance to the truth before the first round and after each of the rounds `at`.
+
+    Args:
+        learner: It learns from the decisions here.
+        decisions: One in each row.
+        truth: The true parameters.
+        at: Numbers of rounds, ascending.
+    """
     errors = [float(np.linalg.norm(learner.theta_ - truth))]
     for done, todo in pairwise([0, *at]):
         learner.partial_fit(decisions[done:todo])

@@ -75,7 +75,14 @@ def colour(names: list[str], field: str = "series") -> alt.Color:
 
 
 def log_axis(kind: type[alt.X] | type[alt.Y], field: str, title: str, fmt: str = "~g") -> Any:
-    """A logarithmic axis."""
+    """A logarithmic axis.
+
+    Args:
+        kind: Alt.X or alt.Y.
+        field: The column of the chart's table.
+        title: Of the axis.
+        fmt: How numbers are written, in d3's notation.
+    """
     return kind(f"{field}:Q", title=title).scale(type="log").axis(format=fmt, tickCount=5)
 
 
@@ -88,7 +95,16 @@ def lines(
     dashed: tuple[str, ...] = (),
     points: bool = True,
 ) -> Any:
-    """One line a series, dashed where it is not a measurement of ours."""
+    """One line a series, dashed where it is not a measurement of ours.
+
+    Args:
+        frame: A column for x, one for y and one for series.
+        x: The horizontal axis.
+        y: The vertical axis.
+        series: The names of the lines, in the order of their colours.
+        dashed: Those that are not ours.
+        points: Whether measurements are marked.
+    """
     base = alt.Chart(frame).encode(x=x, y=y, color=colour(series))
     mine = base.transform_filter(
         alt.FieldOneOfPredicate("series", [name for name in series if name not in dashed])

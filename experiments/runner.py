@@ -50,7 +50,16 @@ def reproduce(
     workers: int | None = None,
     tell: Tell = lambda name, done, total: None,
 ) -> dict[str, Any]:
-    """Run the named experiments (or all), write their files under `out`, return the results."""
+    """Run the named experiments (or all), write their files under `out`, return the results.
+
+    Args:
+        names: Of the experiments; "all" is every one.
+        out: The folder of the results.
+        quick: Whether fewer repetitions and shorter streams are run than in the paper.
+        fresh: Whether to run parts again that were kept.
+        workers: How many processes share the work; None takes all processors.
+        tell: Called with an experiment's name, its finished parts and all of them.
+    """
     started = time.perf_counter()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     chosen = choose(names)

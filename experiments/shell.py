@@ -19,7 +19,15 @@ COLOURS = {"reproduced": "green", "better": "blue", "differs": "yellow", "beyond
 def run(
     names: Sequence[str], out: Path, *, quick: bool, fresh: bool, workers: int | None
 ) -> dict[str, Any]:
-    """Run with one progress bar an experiment, on standard error."""
+    """Run with one progress bar an experiment, on standard error.
+
+    Args:
+        names: Of the experiments; "all" is every one.
+        out: The folder of the results.
+        quick: Whether fewer repetitions and shorter streams are run than in the paper.
+        fresh: Whether to run parts again that were kept.
+        workers: How many processes share the work; None takes all processors.
+    """
     runner.choose(names)  # a wrong name ends before anything is drawn
     columns = (
         TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn(),
@@ -40,6 +48,11 @@ def keep(results: dict[str, Any], target: Path | None, record: Path | None) -> N
     """Write the Markdown page and the results it was made from, where they are wanted.
 
     What is kept names no place on this machine: neither the page nor the raw files.
+
+    Args:
+        results: What results.json holds.
+        target: The Markdown page; None writes none.
+        record: Where the results are kept; None keeps none.
     """
     results = {name: value for name, value in results.items() if name != "page"}
     results["experiments"] = [

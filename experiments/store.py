@@ -66,7 +66,14 @@ class Store:
         return kept if isinstance(kept, dict) and {"result", "seconds"} <= kept.keys() else None
 
     def save(self, experiment: Experiment, part: Part, result: Result, seconds: float) -> None:
-        """Keep what a part found; a file is there whole or not at all."""
+        """Keep what a part found; a file is there whole or not at all.
+
+        Args:
+            experiment: Which one.
+            part: Which part of it.
+            result: What it found.
+            seconds: How long it took.
+        """
         path = self.path(experiment, part)
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = {

@@ -16,7 +16,15 @@ REPETITIONS_A_PART = 10
 
 
 def parts(learn: str, K: int, rounds: int, repetitions: int, **options: Any) -> list[Part]:
-    """Both algorithms over all repetitions, ten repetitions a part."""
+    """Both algorithms over all repetitions, ten repetitions a part.
+
+    Args:
+        learn: Which parameters are unknown, c or b.
+        K: How many weights the grid has.
+        rounds: How many decisions each learner sees.
+        repetitions: How many streams of decisions.
+        **options: Handed on to each part.
+    """
     step = min(REPETITIONS_A_PART, repetitions)
     return [
         {"learn": learn, "K": K, "algorithm": algorithm, "rounds": rounds,

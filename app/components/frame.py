@@ -53,7 +53,14 @@ def _runner(name: str) -> Callable[[], None]:
 
 
 def link(state: AppState, name: str, label: str | None = None, about: str | None = None) -> None:
-    """A link to a page that keeps the workspace."""
+    """A link to a page that keeps the workspace.
+
+    Args:
+        state: What this browser session has chosen.
+        name: Of the page.
+        label: What the link says; None takes the page's title.
+        about: The explanation in its tooltip; None takes the page's own.
+    """
     title, icon, usual = PAGES[name]
     st.page_link(
         state.pages[name],

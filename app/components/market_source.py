@@ -109,7 +109,17 @@ def _upload(state: AppState) -> None:
 
 
 def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str) -> str | None:
-    """Which sheet of a workbook is meant; None, and no question, where there is no choice."""
+    """Which sheet of a workbook is meant; None, and no question, where there is no choice.
+
+    Args:
+        state: What this browser session has chosen.
+        file: The uploaded workbook.
+        before: The sheet that was chosen last; None where none was.
+        key: What Streamlit remembers the element by.
+
+    Returns:
+        The sheet's name.
+    """
     names = sheets.of_file(file, state.workspace.box)
     if len(names) < 2:
         return None

@@ -22,13 +22,25 @@ TEXT = st.column_config.TextColumn
 
 
 def head(title: str, sentence: str, about: str | None = None) -> None:
-    """The top of a page: what it is and what it answers."""
+    """The top of a page: what it is and what it answers.
+
+    Args:
+        title: Of the page.
+        sentence: What it answers.
+        about: The explanation in its tooltip; None shows none.
+    """
     st.title(title, anchor=False, help=None if about is None else word(about))
     st.markdown(sentence)
 
 
 def chart(drawn: alt.LayerChart, key: str, **options: Any) -> Any:
-    """A chart in a frame of its own; returns what was selected in it, if anything can be."""
+    """A chart in a frame of its own; returns what was selected in it, if anything can be.
+
+    Args:
+        drawn: The chart.
+        key: What Streamlit remembers the element by.
+        **options: Handed on to Streamlit.
+    """
     from imop_engine.report.style import stable_spec
 
     with st.container(border=True):
@@ -46,7 +58,13 @@ def _alt(drawn: alt.LayerChart) -> str:
 
 
 def empty(icon: str, title: str, sentence: str) -> Any:
-    """What a page says before there is anything to show; buttons go into what it returns."""
+    """What a page says before there is anything to show; buttons go into what it returns.
+
+    Args:
+        icon: A Material icon, as Streamlit writes it.
+        title: In a few words.
+        sentence: In one line.
+    """
     box = st.container(border=True, key=f"empty_{title.lower().replace(' ', '_')[:30]}")
     box.subheader(f"{icon} {title}", anchor=False)
     box.markdown(sentence)
@@ -77,7 +95,16 @@ def table(
     height: int | Literal["auto", "content", "stretch"] = "auto",
     **options: Any,
 ) -> Any:
-    """A table that shows only the columns it explains, in their order."""
+    """A table that shows only the columns it explains, in their order.
+
+    Args:
+        data: One row for each line.
+        key: What Streamlit remembers the element by.
+        columns: How each shown column is drawn, by its name.
+        alternative: The table in words, for those who cannot see it.
+        height: In pixels, or as Streamlit names it.
+        **options: Handed on to Streamlit.
+    """
     shown = [name for name in columns if name in data.columns]
     return st.dataframe(
         data,
@@ -94,17 +121,35 @@ def table(
 
 
 def percent(label: str, about: str | None = None, *, digits: int = 2) -> Any:
-    """A column of shares or returns shown in percent."""
+    """A column of shares or returns shown in percent.
+
+    Args:
+        label: What stands on it.
+        about: The explanation in its tooltip; None shows none.
+        digits: How many after the point.
+    """
     return NUMBER(label, format="percent" if digits == 2 else f"%.{digits}f", help=_help(about))
 
 
 def number(label: str, about: str | None = None, form: str = "%.4f") -> Any:
-    """A column of numbers."""
+    """A column of numbers.
+
+    Args:
+        label: What stands on it.
+        about: The explanation in its tooltip; None shows none.
+        form: How a number is written, in printf's notation.
+    """
     return NUMBER(label, format=form, help=_help(about))
 
 
 def text(label: str, about: str | None = None, width: Any = None) -> Any:
-    """A column of text."""
+    """A column of text.
+
+    Args:
+        label: What stands on it.
+        about: The explanation in its tooltip; None shows none.
+        width: In pixels, or as Streamlit names it; None leaves it to Streamlit.
+    """
     return TEXT(label, help=_help(about), width=width)
 
 
@@ -141,7 +186,16 @@ def escape(line: str) -> str:
 
 
 def pages(count: int, size: int, key: str) -> int:
-    """Which page of a long table to show; draws nothing where one is enough."""
+    """Which page of a long table to show; draws nothing where one is enough.
+
+    Args:
+        count: How many rows the table has.
+        size: How many a page shows.
+        key: What Streamlit remembers the element by.
+
+    Returns:
+        The page, from 0.
+    """
     total = max(1, -(-count // size))
     if total == 1:
         return 0
@@ -159,7 +213,16 @@ def pages(count: int, size: int, key: str) -> int:
 def download(
     label: str, content: Any, file_name: str, mime: str, about: str, *, main: bool = False
 ) -> None:
-    """A button that hands out a file; `content` may be a function, called on the click."""
+    """A button that hands out a file; `content` may be a function, called on the click.
+
+    Args:
+        label: What stands on it.
+        content: Bytes, text, or a function that returns them.
+        file_name: What the file is called when saved.
+        mime: Its type.
+        about: The explanation in its tooltip; None shows none.
+        main: Whether it is the page's main button.
+    """
     st.download_button(
         label,
         content,

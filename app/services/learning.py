@@ -105,7 +105,16 @@ def study_settings(settings: Settings, data: Market) -> StudySettings:
 
 @sentences
 def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
-    """Begin a run with what the workspace has chosen; `state` goes on from an earlier one."""
+    """Begin a run with what the workspace has chosen; `state` goes on from an earlier one.
+
+    Args:
+        workspace: What was chosen.
+        store: Where runs are kept.
+        state: Where an earlier run stopped; None starts anew.
+
+    Returns:
+        The run, which has begun.
+    """
     settings = workspace.settings
     if settings is None:
         raise AppError("Choose a market and investors first.")

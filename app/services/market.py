@@ -96,7 +96,16 @@ def _words(settings: MarketSettings) -> SourceWords:
 
 @sentences
 def download(tickers: tuple[str, ...], years: int, box: FileBox) -> MarketSettings:
-    """Fetch prices by ticker and keep them as a file, so that a reload needs no network."""
+    """Fetch prices by ticker and keep them as a file, so that a reload needs no network.
+
+    Args:
+        tickers: Yahoo's names of the assets.
+        years: How long a history to fetch.
+        box: The files of the workspace.
+
+    Returns:
+        Settings that name the kept file.
+    """
     from imop_engine.loading import YahooPrices, fetch_history
 
     start = dt.date.today() - dt.timedelta(days=round(DAYS_PER_YEAR * years))
@@ -186,6 +195,13 @@ def with_limits(
     """The settings with the caps of an edited table and with bounds, or why they cannot be.
 
     Caps and bounds are in percent; a bound that is None is as wide as nobody cares.
+
+    Args:
+        settings: The market's settings before.
+        data: The market itself.
+        table: Asset and cap, in percent.
+        low: The least return anybody may believe in, percent a year.
+        high: The greatest, percent a year.
     """
     # A cap that was deleted is no number, and not below 100.
     shares = table["cap"].astype(float).tolist()

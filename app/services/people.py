@@ -72,7 +72,13 @@ class PeoplePicture:
 
 @sentences
 def load(market: MarketSettings, investors: InvestorSettings, box: FileBox) -> PeopleData:
-    """The investors that these settings describe; read or drawn once for each content."""
+    """The investors that these settings describe; read or drawn once for each content.
+
+    Args:
+        market: The chosen market.
+        investors: The chosen investors.
+        box: The files of the workspace.
+    """
     return _load(market, investors, box)
 
 
@@ -223,7 +229,14 @@ def picture(
     box: FileBox,
     chosen: tuple[tuple[str, tuple[str, ...]], ...] = (),
 ) -> PeoplePicture:
-    """The tables behind the charts, for the investors that pass the filter."""
+    """The tables behind the charts, for the investors that pass the filter.
+
+    Args:
+        market: The chosen market.
+        investors: The chosen investors.
+        box: The files of the workspace.
+        chosen: The values that pass, by attribute.
+    """
     return _picture(market, investors, box, chosen)
 
 
@@ -255,12 +268,28 @@ def _picture(
 def shown_rows(
     people: PeopleData, chosen: tuple[tuple[str, tuple[str, ...]], ...], search: str
 ) -> np.ndarray:
-    """Positions of the investors that pass the filter and whose name contains the search."""
+    """Positions of the investors that pass the filter and whose name contains the search.
+
+    Args:
+        people: The investors as they were read or drawn.
+        chosen: The values that pass, by attribute.
+        search: Part of a name; "" passes all.
+
+    Returns:
+        Row numbers from 0.
+    """
     return frames_people.search(people.attributes, people.portfolios.index, dict(chosen), search)
 
 
 def page_of(people: PeopleData, rows: np.ndarray, page: int, size: int) -> pd.DataFrame:
-    """One page of the table of portfolios, holdings in percent."""
+    """One page of the table of portfolios, holdings in percent.
+
+    Args:
+        people: The investors as they were read or drawn.
+        rows: The row numbers that are listed, from 0.
+        page: Which page of them, from 0.
+        size: How many rows a page has.
+    """
     return frames_people.page(people.portfolios, people.attributes, rows, page, size)
 
 
@@ -276,7 +305,13 @@ def offers_sample(market: MarketSettings, box: FileBox) -> bool:
 
 @sentences
 def check(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> PeopleData:
-    """Read a batch; what cannot be read raises and changes nothing."""
+    """Read a batch; what cannot be read raises and changes nothing.
+
+    Args:
+        market: The chosen market.
+        batch: Which file or simulation.
+        box: The files of the workspace.
+    """
     return _load(market, InvestorSettings((batch,)), box)
 
 

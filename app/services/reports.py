@@ -65,7 +65,14 @@ def _tables(study: Study) -> Any:
 
 @sentences
 def html(study: Study, title: str, notes: str, command: str) -> str:
-    """The report as one HTML page that needs nothing else."""
+    """The report as one HTML page that needs nothing else.
+
+    Args:
+        study: The shown study.
+        title: Of the report.
+        notes: The analyst's remarks.
+        command: The line of the shell that makes the report again.
+    """
     from imop_engine.report.html import html_report
 
     named = replace(study, settings=replace(study.settings, title=title, notes=notes))
@@ -111,7 +118,13 @@ def pdf(page: str) -> bytes:
 
 @sentences
 def picture(study: Study, name: str, ending: str) -> bytes:
-    """One chart as SVG or PNG."""
+    """One chart as SVG or PNG.
+
+    Args:
+        study: The shown study.
+        name: Which chart.
+        ending: Svg or png.
+    """
     return pictures.render(_chart(study, name), ending)
 
 

@@ -223,7 +223,16 @@ def _family_said(study: Study) -> str:
 def chosen(
     picture: PreferencePicture, scale: str, interval: tuple[float, float] | None
 ) -> np.ndarray:
-    """Which investors were brushed; none where nothing was."""
+    """Which investors were brushed; none where nothing was.
+
+    Args:
+        picture: The tables of the page.
+        scale: Weight or risk aversion.
+        interval: The brushed values on that scale; None where nothing was brushed.
+
+    Returns:
+        One flag for each investor.
+    """
     if interval is None:
         return np.zeros(len(picture.investors), dtype=bool)
     column = "weight" if scale == "weight" else "risk_aversion"
