@@ -49,7 +49,7 @@ class AppState:
         return self.workspace.settings
 
     def choose_market(self, market: MarketSettings | None) -> None:
-        """Take another market. Investors who were simulated on the old one are drawn anew."""
+        """Take another market. Investors who were simulated on the old one are drawn again."""
         if market != self.workspace.market:
             before = self.workspace.market
             self.workspace.market = market

@@ -83,7 +83,7 @@ LARGE: Final = tuple(case for case in CASES if case.level == 0.02)
 
 @dataclass(frozen=True, eq=False)
 class CoverageStudy:
-    """What one study tells, an entry an asset."""
+    """What one study tells, an entry for each asset."""
 
     error: Vector
     covered: NDArray[np.bool_]

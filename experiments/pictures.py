@@ -95,7 +95,7 @@ def lines(
     dashed: tuple[str, ...] = (),
     points: bool = True,
 ) -> Any:
-    """One line a series, dashed where it is not a measurement of ours.
+    """One line for each series, dashed where it is not a measurement of ours.
 
     Args:
         frame: A column for x, one for y and one for series.

@@ -19,7 +19,7 @@ COLOURS = {"reproduced": "green", "better": "blue", "differs": "yellow", "beyond
 def run(
     names: Sequence[str], out: Path, *, quick: bool, fresh: bool, workers: int | None
 ) -> dict[str, Any]:
-    """Run with one progress bar an experiment, on standard error.
+    """Run with one progress bar for each experiment, on standard error.
 
     Args:
         names: Of the experiments; "all" is every one.

@@ -1,4 +1,4 @@
-"""What has been computed already: one JSON file a part, found again by its settings and its code.
+"""What has been computed already: a JSON file for each part, found by its settings and its code.
 
 A file is used only if the same settings were run by the same code: the key covers the text of the
 experiment and of every engine module that can change a number. So a result can be resumed after
@@ -89,6 +89,6 @@ class Store:
         draft.replace(path)
 
     def forget(self, experiment: Experiment, parts: list[Part]) -> None:
-        """Drop what is kept of these parts, so that they run anew."""
+        """Drop what is kept of these parts, so that they run again."""
         for part in parts:
             self.path(experiment, part).unlink(missing_ok=True)

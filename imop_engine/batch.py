@@ -40,7 +40,7 @@ class JointUpdate:
     """A new theta for several decisions, with its certificate."""
 
     theta: Vector
-    x: Matrix  # one row a decision
+    x: Matrix  # one row for each decision
     objective: float
     bound: float
     certified: bool

@@ -56,7 +56,7 @@ class Forward:
 
     @classmethod
     def of(cls, problem: Problem, weights: Matrix) -> Forward:
-        """For weights on the simplex, one a row."""
+        """For weights on the simplex, one in each row."""
         Q, c0, C = weighted_objective(problem, weights)
         rows = np.vstack([np.eye(problem.n), problem.rows, problem.equal_rows])
         inverse = np.linalg.inv(Q)
@@ -146,7 +146,7 @@ class GeneralArrays:
 
     @classmethod
     def of(cls, problem: Problem, weights: Matrix) -> GeneralArrays:
-        """For weights on the simplex, one a row."""
+        """For weights on the simplex, one in each row."""
         plane, point = equality_plane(problem)
         forward = Forward.of(problem, weights)
         conditions = [Conditions.of(problem, w) for w in weights]

@@ -34,7 +34,7 @@ CHUNK = 4096  # decisions projected at once, so that memory stays bounded
 
 
 def decisions(problem: Problem, theta: Vector, weights: Matrix) -> Matrix:
-    """S(w_k, theta) for weights on the simplex, one a row.
+    """S(w_k, theta) for weights on the simplex, one in each row.
 
     Args:
         problem: What is decided, and which theta are possible.

@@ -100,7 +100,7 @@ class Population:
         return len(self.ids)
 
     def wide(self) -> pd.DataFrame:
-        """One row an investor: investor (, date) (, segment), then a column an asset."""
+        """A row for each investor: investor (, date) (, segment), then a column for each asset."""
         return pd.concat(
             [self._about(), pd.DataFrame(self.portfolios, columns=list(self.names))], axis=1
         )

@@ -177,7 +177,7 @@ class Problem:
         return PortfolioArrays.of(self)
 
     def costs(self, theta: ArrayLike) -> Matrix:
-        """c_l(theta), one row an objective."""
+        """c_l(theta), one row for each objective."""
         result: Matrix = self.linear0 + self.linear @ np.asarray(theta, dtype=float)
         return result
 
@@ -325,7 +325,7 @@ def portfolio_problem(
 
     Args:
         covariance: Q, an n x n array or frame (its columns then name the assets).
-        upper: caps on each holding, one number or one an asset.
+        upper: caps on each holding, one number or one for each asset.
         bounds: the box in which each expected return lies.
         anchors: what is known of r: {asset: return}, or a list of (vector over assets, value).
             Portfolios tell r only up to a shift and a scale; two anchors fix both. With one or
@@ -395,10 +395,10 @@ def quadratic_problem(
     unknown:  min { 1/2 x'Q_l x + c_l'x },  A x >= b,  E x = d,  lower <= x <= upper.
 
     Args:
-        Q, c: one matrix and one vector an objective, at least two of each.
+        Q, c: one matrix and one vector for each objective, at least two of each.
         A, b: inequalities A x >= b.
         learn: "c" (theta is c_1, ..., c_p one after the other) or "b" (theta is b).
-        bounds: the box of theta, numbers or one entry a parameter.
+        bounds: the box of theta, numbers or one entry for each parameter.
         E, d: equalities E x = d.
         lower, upper: bounds on x; as in the paper x >= 0 unless said otherwise.
         names: of the variables x.

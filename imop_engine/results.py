@@ -21,7 +21,7 @@ class Result:
 
     returns: pd.DataFrame  # asset, estimate (, true, error)
     investors: pd.DataFrame  # weight, risk_aversion, distance
-    frontier: pd.DataFrame  # weight, risk, return, then one column an asset
+    frontier: pd.DataFrame  # weight, risk, return, then one column for each asset
     rounds: int
     certified: float
     explained: float  # share of the variation in holdings that one frontier explains

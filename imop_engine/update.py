@@ -124,7 +124,7 @@ def _portfolio_update(
         node_limit, np.empty(m, np.int64), np.zeros(m, np.int64), 0, np.empty(m), theta_new,
         x_new,
     )  # fmt: skip
-    # The pair that is reported is feasible to the last digit: x is solved anew for theta.
+    # The pair that is reported is feasible to the last digit: x is solved once more for theta.
     x = efficient_frontier(problem, theta_new).at(w)
     return _proven(theta, y, rate, theta_new, x, float(bound), int(nodes))
 

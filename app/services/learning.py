@@ -110,7 +110,7 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
     Args:
         workspace: What was chosen.
         store: Where runs are kept.
-        state: Where an earlier run stopped; None starts anew.
+        state: Where an earlier run stopped; None starts from the beginning.
 
     Returns:
         The run, which has begun.

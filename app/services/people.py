@@ -65,7 +65,7 @@ class PeoplePicture:
     """The tables behind the charts of the investors."""
 
     curve: pd.DataFrame
-    points: pd.DataFrame | None  # one row an investor, where they are few
+    points: pd.DataFrame | None  # one row for each investor, where they are few
     cells: pd.DataFrame | None  # counts, where they are many
     holdings: pd.DataFrame
 

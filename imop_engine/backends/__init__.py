@@ -25,7 +25,7 @@ class Backend(Protocol):
     """What the learning algorithms need from a solver, for a fixed problem and grid of weights."""
 
     def decisions(self, theta: ArrayLike) -> Matrix:
-        """S(w_k, theta) for every weight of the grid, one row a weight."""
+        """S(w_k, theta) for every weight of the grid, one row for each weight."""
         ...
 
     def update(self, theta: ArrayLike, decision: ArrayLike, k: int, rate: float) -> Update:

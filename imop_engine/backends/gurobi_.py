@@ -6,7 +6,7 @@ only the objective changes. So what it is measured against is Gurobi at its best
 
 Tolerances: `tolerance=None` leaves Gurobi's defaults (MIPGap 1e-4, feasibility 1e-6), which is what
 the benchmark times. `tolerance="tight"` asks for 1e-9 and no gap, forbids big-M constants inside
-Gurobi, and then solves the equations of the case it found anew: an oracle for tests.
+Gurobi, and then solves the equations of the case it found once more: an oracle for tests.
 """
 
 from __future__ import annotations

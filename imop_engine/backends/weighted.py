@@ -115,7 +115,7 @@ def polish(
     wish: tuple[Vector, Vector, float],
     point: tuple[Vector, Vector, Vector],
 ) -> tuple[Vector, Vector]:
-    """theta and x with a solver's tolerance taken out: its zeros are kept, the rest solved anew.
+    """theta and x with a solver's tolerance taken out: its zeros are kept, the rest solved again.
 
     `wish` is (theta_t, y, rate), `point` the solver's (theta, x, u).
 

@@ -238,7 +238,7 @@ def _column(path: Path, name: str) -> Any:
 
 
 def _portfolio(path: Path, names: Sequence[str]) -> dict[str, float]:
-    """One portfolio: rows of asset and weight, or one row with a column an asset."""
+    """One portfolio: rows of asset and weight, or one row with a column for each asset."""
     from imop_engine.tables.export import read_table
 
     table = read_table(path)

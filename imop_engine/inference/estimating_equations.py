@@ -34,10 +34,10 @@ MOST_WAKINGS: Final = 5  # an asset may be found only once the others are where 
 SMALL_STEP: Final = 1e-9
 # ... and so does one shorter than this many standard errors, whatever its direction.
 SMALL_IN_ERRORS: Final = 1e-3
-# The equations are not those of least squares (they give stray money back), so on the way to their
-# solution the squared distance may grow: with 20 assets by 10 to 17 % from the least squares, above
-# which the true returns lie as far. A step that makes it this much larger than the least one seen
-# leads elsewhere; those that did in trials made it 2 to 40 times as large.
+# The equations are not those of least squares: what is held of other assets is redistributed first.
+# So on the way to their solution the squared distance may grow: with 20 assets by 10 to 17 % from
+# the least squares, above which the true returns lie as far. A step that makes it this much larger
+# than the least one seen leads elsewhere; those that did in trials made it 2 to 40 times as large.
 GROWTH: Final = 1.5
 # Less than this share off the squared distances is not progress; without it two steps could take
 # turns for ever, one in the distances and one in the scores.

@@ -108,9 +108,9 @@ def compare_fit(
     """The fit of the learned beliefs beside that of beliefs nobody had to learn.
 
     One row each: "learned" (`estimate`); "historical mean" where `history` is given, as mean
-    returns or as a table of returns with a row a period; and "implied by the average portfolio",
-    the returns delta * covariance * average under which the average portfolio is optimal
-    (Black and Litterman's reverse optimisation). The frontier does not depend on delta.
+    returns or as a table of returns with a row for each period; and "implied by the average
+    portfolio", the returns delta * covariance * average under which the average portfolio is
+    optimal (Black and Litterman's reverse optimisation). The frontier does not depend on delta.
 
     `average` is the mean of `decisions` unless given. Learned beliefs were made to fit, so judge
     them on investors they were not learned from: pass those as `decisions`, and the average of

@@ -71,7 +71,7 @@ class Identification:
     step: Vector  # from the estimate to where the data want it
     converged: bool  # whether that place was found
     unseen: tuple[str, ...]  # directions that the data do not see, in words
-    directions: Matrix  # the same as unit vectors, one a row
+    directions: Matrix  # the same as unit vectors, one in each row
     dead: tuple[str, ...]  # assets that investors hold and the estimate does not explain
     gauge: Gauge
     anchor_notes: tuple[str, ...]  # where anchors rest on assets that hardly anybody holds

@@ -33,7 +33,7 @@ class Spread:
     z: float
     noise_sd: float
     covariance: Matrix | None = None
-    offsets: Matrix | None = None  # one a row
+    offsets: Matrix | None = None  # one in each row
 
     def reach(self, frontier: Frontier, weights: Vector, factor: Vector | float = 1.0) -> Vector:
         """z standard deviations at each weight; `factor` multiplies the noise's variance.
@@ -95,7 +95,10 @@ def _leanings(frontier: Frontier) -> Matrix:
 def weight_intervals(
     frontier: Frontier, Y: Matrix, found: Projection, spread: Spread
 ) -> tuple[Vector, Vector]:
-    """Ends of each investor's interval on the weight scale, over both readings of stray money.
+    """Ends of each investor's interval on the weight scale.
+
+    They cover both ways in which holdings outside the explaining portfolio may have displaced
+    those inside it: by the same amount each, or in proportion.
 
     Args:
         frontier: The efficient frontier at the estimated returns.

@@ -313,9 +313,9 @@ def weight_distribution(
 def preference_segments(preferences: Preferences, attribute: Any) -> pd.DataFrame:
     """Weights by group of investors: one row for each value of an attribute.
 
-    `attribute` has one value an investor (a Series with the same labels, or a list in the same
-    order). A number with more than 10 different values is cut at its quartiles; investors without
-    a value are a group of their own. `mean_low` and `mean_high` are a t interval, at the level of
+    `attribute` has one value for each investor (a Series with the same labels, or a list in the
+    same order). A number with more than 10 different values is cut at its quartiles; investors
+    without a value are a group of their own. `mean_low` and `mean_high` are a t interval, at the level of
     the investors' intervals, for the mean weight of the group.
     """
     table = preferences.investors

@@ -43,7 +43,7 @@ Progress = Callable[[int, int], None]
 class Bootstrap:
     """Estimates from redrawn investors.
 
-    `theta` has one row a draw; `returns` is the best return of each draw at the risks `risks`;
+    `theta` has one row for each draw; `returns` is the best return of each draw at `risks`;
     `weights` describes each draw's weights: mean, standard deviation, quantiles, then the shares
     in 20 even bins.
     """

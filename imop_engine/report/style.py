@@ -149,7 +149,7 @@ def stable_spec(chart: alt.LayerChart) -> dict[str, Any]:
     """The chart as Vega-Lite in which the same parts have the same names whatever the data.
 
     Altair names data sets by their content and views by a running number. A page that redraws a
-    chart with new data must find the old names again, or it has to build the chart anew.
+    chart with new data must find the old names again, or it has to build the chart again.
     """
     # The tests check every chart against the schema; doing so again would double the time.
     plain: dict[str, Any] = chart.to_dict(validate=False)

@@ -70,9 +70,9 @@ class StudyData:
     """Moments and portfolios over the same assets. Make it with `StudyData.of`."""
 
     market: Market
-    portfolios: pd.DataFrame  # one row an investor, in stream order
+    portfolios: pd.DataFrame  # one row for each investor, in stream order
     attributes: pd.DataFrame  # same rows; empty where nothing is known of the investors
-    reasons: tuple[str, ...]  # one a row; "" where the portfolio is good
+    reasons: tuple[str, ...]  # one in each row; "" where the portfolio is good
     reading: tuple[Reading, ...]
     notes: tuple[str, ...]
     truth: pd.Series[float] | None

@@ -20,8 +20,8 @@ from imop_engine.problem import Problem
 TURNS: Final = 4
 ENOUGH: Final = 0.01  # a turn that takes less than this share off the loss is the last
 # The solution of the estimating equations may be this much worse than the least loss and still be
-# the better answer: least squares take stray money for belief, which lowered the loss by up to 20 %
-# below that of the true returns with 20 assets.
+# the better answer: least squares take small holdings that are noise for belief, which lowered the
+# loss by up to 20 % below that of the true returns with 20 assets.
 SLACK: Final = 0.5
 # The turns look at this many portfolios at most, evenly spread over the stream: they find the right
 # neighbourhood, and all portfolios together only have to settle in it.

@@ -247,7 +247,7 @@ class Study:
 
 
 def frontier_frame(frontier: Frontier, points: int = FRONTIER_POINTS) -> pd.DataFrame:
-    """A frontier as a table: weight, risk_aversion, risk, return, then a column an asset."""
+    """A frontier as a table: weight, risk_aversion, risk, return, then a column for each asset."""
     weights, portfolios = frontier.sample(points)
     table = pd.DataFrame(portfolios, columns=list(frontier.problem.names))
     table.insert(0, "return", portfolios @ frontier.theta, allow_duplicates=True)

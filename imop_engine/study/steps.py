@@ -76,7 +76,7 @@ def study_steps(
 
     Args:
         expected_returns, covariance: moments by asset, yearly; frames or arrays.
-        portfolios: one row an investor, in the order they came; columns are assets.
+        portfolios: one row for each investor, in the order they came; columns are assets.
         settings: how to learn; `StudySettings()` if none.
         truth: the true returns where they are known, to measure the error.
         attributes: what else is known of each investor, one row each in the same order.
@@ -109,7 +109,7 @@ def steps_of(
     Args:
         data: Moments and portfolios, checked.
         settings: The analyst's choices; None takes the state's, or the defaults.
-        state: Where an earlier run stopped; None starts anew.
+        state: Where an earlier run stopped; None starts from the beginning.
 
     Returns:
         The steps; the last one carries the study.
@@ -169,7 +169,7 @@ def make_problem(
     Args:
         data: Moments and portfolios, checked.
         settings: The analyst's choices.
-        state: Where an earlier run stopped; None starts anew.
+        state: Where an earlier run stopped; None starts from the beginning.
 
     Returns:
         The problem.

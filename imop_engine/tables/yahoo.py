@@ -194,7 +194,7 @@ def ask_yahoo(ticker: str, start: str, end: str, interval: str, timeout: float) 
 
 
 def _forget_replies(package: Any) -> None:
-    """Make yfinance ask anew: it keeps even a failed reply for the life of the process."""
+    """Make yfinance ask again: it keeps even a failed reply for the life of the process."""
     forget = getattr(package.data.YfData.cache_get, "cache_clear", None)
     if forget is not None:
         forget()
