@@ -315,8 +315,8 @@ def preference_segments(preferences: Preferences, attribute: Any) -> pd.DataFram
 
     `attribute` has one value for each investor (a Series with the same labels, or a list in the
     same order). A number with more than 10 different values is cut at its quartiles; investors
-    without a value are a group of their own. `mean_low` and `mean_high` are a t interval, at the level of
-    the investors' intervals, for the mean weight of the group.
+    without a value are a group of their own. `mean_low` and `mean_high` are a t interval, at the
+    level of the investors' intervals, for the mean weight of the group.
     """
     table = preferences.investors
     groups = _groups(table, attribute)
