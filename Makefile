@@ -11,10 +11,10 @@ READY     := .venv/.ready
 READY_DEV := .venv/.ready-dev
 INPUTS    := pyproject.toml setup.py constraints.txt scripts/set_up.sh
 
-.PHONY: help app test lint format bench reproduce constraints clean
+.PHONY: help app test test-fast lint format bench reproduce constraints clean
 
 help: ## what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 app: $(READY) ## the app, on http://127.0.0.1:8501 (PORT=... for another port)
 	@$(BIN)/imop app --port $(PORT)
@@ -22,6 +22,9 @@ app: $(READY) ## the app, on http://127.0.0.1:8501 (PORT=... for another port)
 test: lint ## lint, then every test
 	@sh scripts/ensure_chromium.sh
 	$(BIN)/pytest -n auto --dist loadfile
+
+test-fast: $(READY_DEV) ## the tests to run while working, about a minute
+	$(BIN)/pytest -n auto --dist loadfile -m "not slow and not browser and not packaging"
 
 lint: $(READY_DEV) ## formatting, rules, types and the direction of imports
 	$(BIN)/ruff format --check .

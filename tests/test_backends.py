@@ -14,6 +14,8 @@ from imop_engine.weights import weight_grid
 
 pytest.importorskip("gurobipy")
 
+pytestmark = pytest.mark.slow
+
 RATE = 3.0
 
 

@@ -36,6 +36,7 @@ def rows(report: dict, name: str) -> list[dict]:
     return next(section["rows"] for section in report["sections"] if section["name"] == name)
 
 
+@pytest.mark.slow
 def test_the_report_has_every_section_and_says_what_it_ran_on(report: dict) -> None:
     assert {section["name"] for section in report["sections"]} == SECTIONS
     assert all(section["rows"] and section["how"] for section in report["sections"])
@@ -43,6 +44,7 @@ def test_the_report_has_every_section_and_says_what_it_ran_on(report: dict) -> N
     assert report["machine"]["cpu"]
 
 
+@pytest.mark.slow
 def test_every_measurement_is_a_positive_number(report: dict) -> None:
     for section in report["sections"]:
         for row in section["rows"]:
@@ -51,6 +53,7 @@ def test_every_measurement_is_a_positive_number(report: dict) -> None:
                     assert value > 0, (section["name"], name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gurobi", "gurobi_tuned"])
 def test_ratios_are_those_of_the_times_beside_them(report: dict, name: str) -> None:
     found = rows(report, name)
@@ -62,6 +65,7 @@ def test_ratios_are_those_of_the_times_beside_them(report: dict, name: str) -> N
         assert row["gurobi_rounds"] >= 1
 
 
+@pytest.mark.slow
 def test_solvers_that_are_compared_found_the_same(report: dict) -> None:
     for row in rows(report, "forward"):
         assert max(row["quadprog_apart"], row["daqp_apart"]) < 1e-7
@@ -70,6 +74,7 @@ def test_solvers_that_are_compared_found_the_same(report: dict) -> None:
     assert all(-1e-6 < row["excess"] < 0.01 for row in rows(report, "gurobi"))
 
 
+@pytest.mark.slow
 def test_the_page_holds_every_row(report: dict) -> None:
     page = bench.page(report)
     for section in report["sections"]:

@@ -190,6 +190,7 @@ def test_filter_search_and_pages(box):
         )
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_investors_are_counted_not_drawn(box):
     name, content = portfolio_file("wide", 100_000)
     batch = InvestorBatch("upload", file=box.put(name, content))
@@ -203,6 +204,7 @@ def test_a_hundred_thousand_investors_are_counted_not_drawn(box):
     assert len(crowd.page_of(people, crowd.shown_rows(people, (), ""), 999, 100)) == 100
 
 
+@pytest.mark.slow
 def test_offline_tickers_end_in_a_sentence(box, monkeypatch):
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")

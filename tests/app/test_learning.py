@@ -27,6 +27,8 @@ from imop_app.store import RunRecord
 from imop_engine import cli
 from imop_engine.errors import ImopError
 
+pytestmark = pytest.mark.slow
+
 MANY = InvestorSettings((InvestorBatch("simulate", Simulation(count=3000)),))
 PLAIN = LearnSettings(start="zero", refine=False)
 

@@ -32,6 +32,8 @@ from imop_engine.bundled import market
 from imop_engine.sentences.words import WORDS
 from waiting_runs import waiting
 
+pytestmark = pytest.mark.slow
+
 APP = Path(imop_app.__file__).parent
 VIEWS = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
 LINES_AT_MOST = 400

@@ -87,6 +87,7 @@ def test_a_batch_of_one_is_the_implicit_update(draw):
     agree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "size"),
     [
@@ -105,6 +106,7 @@ def test_it_is_the_least_over_all_cases_taken_jointly(draw, size):
     agree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("draw", [instances(2, 5), quadratics("c", 4), quadratics("b", 4)])
 def test_it_is_gurobis_joint_optimum(draw, size):

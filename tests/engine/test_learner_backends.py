@@ -11,6 +11,8 @@ import reference
 
 pytest.importorskip("gurobipy")
 
+pytestmark = pytest.mark.slow
+
 
 def portfolio(seed: int = 0):
     rng = np.random.default_rng(seed)

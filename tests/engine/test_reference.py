@@ -8,6 +8,8 @@ from hypothesis import given
 
 import reference
 
+pytestmark = pytest.mark.slow
+
 
 def close(one: float, two: float) -> bool:
     return abs(one - two) <= 1e-6 * abs(two) + 1e-9

@@ -12,6 +12,8 @@ from hypothesis import given
 import imop_engine as imop
 import reference
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("smallest", "largest", "count"), [(2, 4, 120), (5, 7, 100), (8, 10, 80), (11, 12, 50)]

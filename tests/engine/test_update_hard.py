@@ -14,6 +14,8 @@ from imop_engine.backends import make_backend
 
 pytest.importorskip("gurobipy", reason="gurobipy is the oracle")
 
+pytestmark = pytest.mark.slow
+
 
 def drawn(seed):
     """Problem, start, decision, weight and rate; objectives may be flat, of rank one and up."""

@@ -26,3 +26,12 @@ def results(folder):
 @pytest.fixture(scope="session")
 def numbers(results):
     return {one["name"]: one["numbers"] for one in results["experiments"]}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Whatever needs that run is slow."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.parent == here and "results" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)

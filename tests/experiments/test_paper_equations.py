@@ -176,6 +176,7 @@ def test_the_search_for_the_ideal_loss_of_three_objectives_is_exact_where_it_can
         assert value == pytest.approx(float(np.sum((y - w @ corners) ** 2)), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_batch_program_is_below_every_local_answer():
     pytest.importorskip("gurobipy")
     problem, rng = paper.mqp("c"), np.random.default_rng(5)

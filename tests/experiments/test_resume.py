@@ -17,6 +17,7 @@ def experiment():
     return next(one for one in catalogue.EXPERIMENTS if one.name == "fig3a")
 
 
+@pytest.mark.slow
 def test_a_finished_part_is_not_redone(tmp_path):
     first = runner.reproduce(["fig3a", "fig3b"], tmp_path, quick=True, workers=1)
     assert first["parts_run"] == first["parts"] == 5

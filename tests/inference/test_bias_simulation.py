@@ -32,6 +32,7 @@ def draw(count, seed, noise="gaussian", level=0.01):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "asset", "seen", "left"),
     [("uniform, sd 0.01", 5, 1.3, 0.9), ("normal, rounded to 0.001", 1, 0.6, 0.5)],

@@ -53,6 +53,7 @@ DRAWS = {
 
 
 # -- intervals -----------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MARKETS)
 @pytest.mark.parametrize("weights", ["uniform", "normal"])
 def test_intervals_cover_the_true_weight_at_about_their_level(name, weights):
@@ -134,6 +135,7 @@ def test_rows_keep_their_labels_and_bounds_their_order():
 
 
 # -- the test of a family ------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [100, 500])
 @pytest.mark.parametrize("name", DRAWS)
 def test_p_values_are_uniform_under_the_null(name, count):
@@ -152,6 +154,7 @@ def test_p_values_are_uniform_under_the_null(name, count):
     assert 0.01 <= np.mean(p[told] < 0.05) <= 0.10
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_on_a_grid_and_with_a_plateau():
     rng = np.random.default_rng(4)
     grid = np.linspace(0.0, 1.0, 41)

@@ -13,6 +13,8 @@ from imop_engine.errors import InvalidInput
 from imop_engine.inference.uncertainty import best_return
 from imop_engine.simulate import simulate_investors
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 EIGHT = market("paper8")
 TRUE = np.array(EIGHT.expected_returns)

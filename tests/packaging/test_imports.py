@@ -13,6 +13,7 @@ HEAVY = ("streamlit", "altair", "cvxpy", "gurobipy", "yfinance", "skfolio", "das
 MODULES_AT_MOST = 1500
 
 
+@pytest.mark.slow
 def test_the_contracts_hold() -> None:
     command = [Path(sys.executable).parent / "lint-imports", "--no-logo"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

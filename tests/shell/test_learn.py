@@ -212,6 +212,7 @@ def test_gaps_in_the_history_are_in_the_report(shell, files, tmp_path):
     assert "AMD" in (out / "inputs" / "reading.csv").read_text()
 
 
+@pytest.mark.slow
 def test_thirty_stocks_with_gaps_in_one_command(shell, tmp_path):
     history = tmp_path / "thirty.csv"
     thirty_stocks().to_csv(history)
@@ -258,6 +259,7 @@ def stop_in_another_process(arguments: list[str], step: int) -> subprocess.Compl
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_resumes_to_the_same_digits(shell, tmp_path):
     good(
         shell, "simulate", "--investors", 400, "--noise", "gaussian", "--noise-level", "0.01",

@@ -29,6 +29,7 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"imop {version('imop')}\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("demo", "--help"), ("app", "--help")])
 def test_help_goes_to_standard_output(arguments):
     done = run(*arguments)
@@ -58,6 +59,7 @@ def test_demo_errors_are_those_of_its_own_figures(demo):
     assert 0 < demo["aligned_error"] <= demo["raw_error"]
 
 
+@pytest.mark.slow
 def test_demo_repeats_with_its_seed_and_not_with_another(demo):
     small = ["demo", "--investors", "50", "--json", "--seed"]
     one, same, other = (json.loads(run(*small, seed).stdout) for seed in ("3", "3", "4"))
@@ -65,6 +67,7 @@ def test_demo_repeats_with_its_seed_and_not_with_another(demo):
     assert (one["rounds"], one["seed"]) == (50, 3)
 
 
+@pytest.mark.slow
 def test_demo_exact_is_closer_than_a_grid(demo):
     exact = json.loads(run("demo", "--weights", "exact", "--json").stdout)
     assert exact["weights"] == "exact"
@@ -72,6 +75,7 @@ def test_demo_exact_is_closer_than_a_grid(demo):
     assert exact["raw_error"] < 0.002
 
 
+@pytest.mark.slow
 def test_demo_for_people_shows_table_histogram_and_the_papers_figure():
     done = run("demo", "--investors", "200")
     assert done.returncode == 0
@@ -81,6 +85,7 @@ def test_demo_for_people_shows_table_histogram_and_the_papers_figure():
     assert "Learning from 200 investors" not in done.stdout, "progress is no result"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -8,6 +8,8 @@ import pytest
 
 from imop_engine.cli import main
 
+pytestmark = pytest.mark.slow
+
 TOUR = Path(__file__).resolve().parents[2] / "docs" / "shell.md"
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

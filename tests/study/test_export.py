@@ -78,6 +78,7 @@ def test_names_that_mean_nothing_to_pandas_are_names(ending, tmp_path):
     assert export.read_table(path)["asset"].tolist() == names
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_numbers_keep_every_bit(numbers):
     frame = pd.DataFrame({"x": np.array(numbers, dtype=float)})

@@ -30,6 +30,7 @@ def test_pyportfolioopt_holds_the_investors_efficient_portfolio(study):
     assert max(apart) < SAME
 
 
+@pytest.mark.slow
 def test_pyportfolioopt_keeps_the_caps(moments, portfolios):
     study = imop.run_study(*moments, portfolios, imop.StudySettings(upper=0.3))
     weight = 0.8

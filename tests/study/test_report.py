@@ -117,6 +117,7 @@ def test_whatever_comes_from_files_is_escaped(moments, portfolios):
     assert f"{NASTY}, row 4: gone." in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [NASTY, "{{ 7 * 7 }}", "{% include 'report.css' %}"])
 def test_text_is_never_read_as_markup_or_as_a_template(study, text):
     from dataclasses import replace
@@ -147,6 +148,7 @@ def test_what_was_noticed_while_reading_is_in_the_page(moments, portfolios):
     assert "This command makes the report again" not in page.text
 
 
+@pytest.mark.slow
 def test_a_long_list_of_remarks_is_cut_and_says_so(moments, portfolios):
     told = tuple(f"remark number {i}." for i in range(55))
     reading = Reading("p.csv", 55, 0, 55, 0, told, pd.DataFrame())
@@ -161,5 +163,6 @@ def test_few_investors_make_a_report_too(moments, portfolios):
     assert re.search(r"at least 20 investors", page.text)
 
 
+@pytest.mark.slow
 def test_the_same_study_makes_the_same_page(study):
     assert html_report(study) == html_report(study)

@@ -9,6 +9,7 @@ import string
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from imop_engine.errors import ImopError
 from imop_engine.moments import estimate_moments
 from imop_engine.tables import ReadingLimits, read_moments, read_portfolios, read_returns
 from tables.bad_files import PORTFOLIOS, RETURNS
+
+pytestmark = pytest.mark.slow
 
 SMALL = ReadingLimits(megabytes=1, rows=2_000, columns=60, cells=20_000)
 # Reproducible: hypothesis is derandomised in this project.

@@ -1,0 +1,303 @@
+"""Change the code a little and see whether a test notices. Run: python scripts/mutate.py --help
+
+Every change (a mutant) turns one comparison, sign, number, condition or min/max of the source. The
+tests run once as they are while the lines that each of them executes are written down; then, for
+each mutant, the tests that reach its line run until one fails, the quickest first. A mutant that
+all of them let pass has survived: a test is missing, or the change makes no difference.
+
+The process is forked for every mutant and the changed source never touches a file. Kernels are
+mutated with NUMBA_DISABLE_JIT=1, as plain Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib
+import importlib.abc
+import importlib.util
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]
+KEPT_LOADED = ("imop_engine.kernels", "imop_engine.compiling")  # compiled once, shared by all
+# Loaded once, before the forks: none of them knows the engine.
+PRELOADED = ("hypothesis", "joblib", "pandas", "pyarrow", "pytest", "scipy.optimize", "scipy.stats")
+QUIET = ["-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+SIGNS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+NAMES = {
+    "maximum": "minimum", "minimum": "maximum", "max": "min", "min": "max", "any": "all",
+    "all": "any", "argmax": "argmin", "argmin": "argmax", "ceil": "floor", "floor": "ceil",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where, what was there, what is there now, and the changed module."""
+
+    file: str
+    line: int
+    before: str
+    after: str
+    source: str
+
+
+def changes(node: ast.AST) -> Iterator[tuple[ast.AST, str, Any]]:
+    """What may be changed at a node: the node itself, the field, its new value."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
+        yield node, "ops", [COMPARISONS[type(node.ops[0])](), *node.ops[1:]]
+    elif isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in SIGNS:
+        yield node, "op", SIGNS[type(node.op)]()
+    elif isinstance(node, ast.BoolOp):
+        yield node, "op", ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield node, "op", ast.UAdd()
+    elif isinstance(node, ast.If | ast.While | ast.IfExp):
+        yield node, "test", ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield node, "value", not node.value
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+        yield node, "value", node.value + 1
+    elif isinstance(node, ast.Constant) and isinstance(node.value, float):
+        yield node, "value", 2.0 * node.value + (node.value == 0.0)
+    elif isinstance(node, ast.Name) and node.id in NAMES and isinstance(node.ctx, ast.Load):
+        yield node, "id", NAMES[node.id]
+    elif isinstance(node, ast.Attribute) and node.attr in NAMES:
+        yield node, "attr", NAMES[node.attr]
+
+
+def mutants_of(file: Path) -> Iterator[Mutant]:
+    """Every change of a file, apart from texts and annotations."""
+    tree = ast.parse(file.read_text())
+    left_alone = {
+        id(inner)
+        for node in ast.walk(tree)
+        for part in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        if part is not None
+        for inner in ast.walk(part)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            left_alone |= {id(inner) for inner in ast.walk(node)}
+    for node in list(ast.walk(tree)):
+        if id(node) in left_alone:
+            continue
+        for place, field, value in changes(node):
+            before, old = ast.unparse(place), getattr(place, field)
+            setattr(place, field, value)
+            changed = ast.fix_missing_locations(copy.deepcopy(tree))
+            after = ast.unparse(place)
+            setattr(place, field, old)
+            name = str(file.relative_to(ROOT))
+            yield Mutant(name, node.lineno, short(before), short(after), ast.unparse(changed))
+
+
+def short(text: str) -> str:
+    """The beginning of a piece of source, on one line."""
+    return " ".join(text.split())[:70]
+
+
+# -- running tests in a child --------------------------------------------------------------------
+class Changed(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
+    """Imports one module from its changed source."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        parts = Path(mutant.file).with_suffix("").parts
+        self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        self.path, self.source = str(ROOT / mutant.file), mutant.source
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        """Found here if it is the changed one."""
+        if fullname != self.name:
+            return None
+        package = [str(Path(self.path).parent)] if self.path.endswith("__init__.py") else None
+        return importlib.util.spec_from_file_location(
+            fullname, self.path, loader=self, submodule_search_locations=package
+        )
+
+    def get_filename(self, fullname: str) -> str:
+        """The file that it stands for."""
+        return self.path
+
+    def get_data(self, path: str) -> bytes:
+        """Its changed source; no compiled file is kept of it."""
+        if not path.endswith(".py"):
+            raise OSError(path)
+        return self.source.encode()
+
+
+class Tracer:
+    """A plugin of pytest that writes down which lines of the watched files each test executes."""
+
+    def __init__(self, files: set[str]) -> None:
+        self.files = files
+        self.lines: set[tuple[str, int]] = set()
+        self.shared: dict[str, set[tuple[str, int]]] = {}  # by what prepares the tests of a file
+        self.tests: dict[str, dict[str, Any]] = {}
+
+    def trace(self, frame: Any, event: str, argument: Any) -> Any:
+        """Called by Python for every function; lines are watched in the watched files only."""
+        file = frame.f_code.co_filename
+        if file not in self.files:
+            return None
+        self.lines.add((file, frame.f_lineno))
+        return self.trace
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """After each phase of a test."""
+        name, module = report.nodeid, report.nodeid.partition("::")[0]
+        if report.when == "setup":
+            self.shared.setdefault(module, set()).update(self.lines)
+            self.tests[name] = {"seconds": report.duration, "lines": set(), "good": True}
+        found = self.tests[name]
+        found["lines"] |= self.lines
+        found["seconds"] += report.duration
+        found["good"] &= report.passed
+        self.lines = set()
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """Watch from here on: pytest takes some tracers away."""
+        sys.settrace(self.trace)
+
+
+def in_a_child(work: Any, seconds: float) -> tuple[int | None, Any]:
+    """Fork, do the work there; its exit code (None: took too long) and what it returned."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as answer:
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            with Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+                os.dup2(nowhere.fileno(), 2)
+            code, result = work()
+            Path(answer.name).write_text(json.dumps(result))
+            os._exit(code)
+        until = time.monotonic() + seconds
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                text = Path(answer.name).read_text()
+                return os.waitstatus_to_exitcode(status), json.loads(text) if text else None
+            if time.monotonic() > until:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return None, None
+            time.sleep(0.02)
+
+
+def forget_the_engine(kept: tuple[str, ...]) -> None:
+    """Make the child import the engine anew, apart from what cannot be the changed module."""
+    for name in [one for one in sys.modules if one.partition(".")[0] == "imop_engine"]:
+        if not name.startswith(kept):
+            del sys.modules[name]
+
+
+def baseline(files: list[Path], tests: list[str]) -> dict[str, dict[str, Any]]:
+    """Lines and seconds of every test that passes."""
+
+    def work() -> tuple[int, Any]:
+        import pytest
+
+        tracer = Tracer({str(file) for file in files})
+        pytest.main([*(one for one in QUIET if one != "-x"), *tests], plugins=[tracer])
+        for name, found in tracer.tests.items():
+            found["lines"] = sorted(found["lines"] | tracer.shared[name.partition("::")[0]])
+        return 0, {name: found for name, found in tracer.tests.items() if found["good"]}
+
+    return in_a_child(work, 7200.0)[1]
+
+
+def chosen_tests(mutant: Mutant, known: dict[str, dict[str, Any]], budget: float) -> list[str]:
+    """The tests that reach the line, or the file where a line runs at import; quickest first."""
+    file, line = str(ROOT / mutant.file), mutant.line
+    reach = [n for n, t in known.items() if [file, line] in t["lines"]]
+    if not reach:
+        reach = [n for n, t in known.items() if any(f == file for f, _ in t["lines"])]
+    taken, spent = [], 0.0
+    for name in sorted(reach, key=lambda one: known[one]["seconds"]):
+        spent += known[name]["seconds"]
+        if taken and spent > budget:
+            break
+        taken.append(name)
+    return taken
+
+
+def attempt(mutant: Mutant, names: list[str], kept: tuple[str, ...], seconds: float) -> str:
+    """How the tests answer to a mutant."""
+
+    def work() -> tuple[int, Any]:
+        import pytest
+
+        sys.meta_path.insert(0, Changed(mutant))
+        forget_the_engine(kept)
+        return int(pytest.main([*QUIET, *names])), None
+
+    code, _ = in_a_child(work, seconds)
+    return "too long" if code is None else "survived" if code == 0 else "killed"
+
+
+def main() -> None:
+    """Read the options, run, and write what came out."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("sources", nargs="+", help="files or folders to mutate")
+    parser.add_argument("--tests", nargs="+", required=True, help="tests that should notice")
+    parser.add_argument("--count", type=int, default=100, help="mutants to draw")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests a mutant")
+    parser.add_argument("--out", type=Path, default=Path("artifacts/mutants.json"))
+    given = parser.parse_args()
+    os.chdir(ROOT)
+    files: list[Path] = []
+    for one in map(Path, given.sources):
+        files += sorted((ROOT / one).rglob("*.py")) if one.is_dir() else [ROOT / one]
+    every = [mutant for file in files for mutant in mutants_of(file)]
+    drawn = random.Random(given.seed).sample(every, min(given.count, len(every)))
+    for name in PRELOADED:
+        importlib.import_module(name)
+    kept = KEPT_LOADED if not os.environ.get("NUMBA_DISABLE_JIT") else ()
+    if kept:
+        from imop_engine.warm import warm
+
+        warm()
+    known = baseline(files, given.tests)
+    print(f"{len(every)} mutants in {len(files)} files; {len(known)} tests pass.", flush=True)
+    same = Mutant(str(files[0].relative_to(ROOT)), 0, "", "", files[0].read_text())
+    names = chosen_tests(same, known, given.budget)
+    if attempt(same, names, kept, 600.0) != "survived":
+        sys.exit("The tests fail on unchanged code when they run as they do for mutants.")
+    results = []
+    for number, mutant in enumerate(drawn, start=1):
+        names = chosen_tests(mutant, known, given.budget)
+        patience = 60.0 + 10.0 * sum(known[name]["seconds"] for name in names)
+        end = attempt(mutant, names, kept, patience) if names else "no test"
+        told = {key: value for key, value in asdict(mutant).items() if key != "source"}
+        results.append({**told, "tests": len(names), "end": end})
+        place = f"{mutant.file}:{mutant.line}"
+        print(f"{number:4d} {end:9s} {place:50s} {mutant.before} -> {mutant.after}", flush=True)
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(json.dumps(results, indent=1) + "\n")
+    ends = [one["end"] for one in results]
+    print({end: ends.count(end) for end in sorted(set(ends))})
+
+
+if __name__ == "__main__":
+    main()
