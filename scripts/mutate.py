@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import importlib
 import importlib.abc
 import importlib.util
@@ -85,30 +84,25 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, str, Any]]:
         yield node, "attr", NAMES[node.attr]
 
 
-def mutants_of(file: Path) -> Iterator[Mutant]:
-    """Every change of a file, apart from texts and annotations."""
-    tree = ast.parse(file.read_text())
-    left_alone = {
-        id(inner)
-        for node in ast.walk(tree)
-        for part in (getattr(node, "annotation", None), getattr(node, "returns", None))
-        if part is not None
-        for inner in ast.walk(part)
-    }
+def places_in(tree: ast.AST) -> list[tuple[ast.AST, str, Any]]:
+    """Every change of a module, apart from those in texts and annotations."""
+    left_alone: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            left_alone |= {id(inner) for inner in ast.walk(node)}
-    for node in list(ast.walk(tree)):
-        if id(node) in left_alone:
-            continue
-        for place, field, value in changes(node):
-            before, old = ast.unparse(place), getattr(place, field)
-            setattr(place, field, value)
-            changed = ast.fix_missing_locations(copy.deepcopy(tree))
-            after = ast.unparse(place)
-            setattr(place, field, old)
-            name = str(file.relative_to(ROOT))
-            yield Mutant(name, node.lineno, short(before), short(after), ast.unparse(changed))
+        parts = [getattr(node, name, None) for name in ("annotation", "returns")]
+        parts += [node] if isinstance(node, ast.JoinedStr) else []
+        left_alone |= {id(inner) for part in parts if part for inner in ast.walk(part)}
+    return [one for node in ast.walk(tree) if id(node) not in left_alone for one in changes(node)]
+
+
+def mutant_of(file: Path, number: int) -> Mutant:
+    """The change of that number in a file."""
+    tree = ast.parse(file.read_text())
+    place, field, value = places_in(tree)[number]
+    before = ast.unparse(place)
+    setattr(place, field, value)
+    after, source = ast.unparse(place), ast.unparse(ast.fix_missing_locations(tree))
+    name = str(file.relative_to(ROOT))
+    return Mutant(name, place.lineno, short(before), short(after), source)
 
 
 def short(text: str) -> str:
@@ -269,7 +263,11 @@ def main() -> None:
     files: list[Path] = []
     for one in map(Path, given.sources):
         files += sorted((ROOT / one).rglob("*.py")) if one.is_dir() else [ROOT / one]
-    every = [mutant for file in files for mutant in mutants_of(file)]
+    every = [
+        (file, number)
+        for file in files
+        for number in range(len(places_in(ast.parse(file.read_text()))))
+    ]
     drawn = random.Random(given.seed).sample(every, min(given.count, len(every)))
     for name in PRELOADED:
         importlib.import_module(name)
@@ -285,14 +283,15 @@ def main() -> None:
     if attempt(same, names, kept, 600.0) != "survived":
         sys.exit("The tests fail on unchanged code when they run as they do for mutants.")
     results = []
-    for number, mutant in enumerate(drawn, start=1):
+    for number, (file, place) in enumerate(drawn, start=1):
+        mutant = mutant_of(file, place)
         names = chosen_tests(mutant, known, given.budget)
         patience = 60.0 + 10.0 * sum(known[name]["seconds"] for name in names)
         end = attempt(mutant, names, kept, patience) if names else "no test"
         told = {key: value for key, value in asdict(mutant).items() if key != "source"}
         results.append({**told, "tests": len(names), "end": end})
-        place = f"{mutant.file}:{mutant.line}"
-        print(f"{number:4d} {end:9s} {place:50s} {mutant.before} -> {mutant.after}", flush=True)
+        where = f"{mutant.file}:{mutant.line}"
+        print(f"{number:4d} {end:9s} {where:50s} {mutant.before} -> {mutant.after}", flush=True)
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(json.dumps(results, indent=1) + "\n")
     ends = [one["end"] for one in results]
