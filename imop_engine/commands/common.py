@@ -6,6 +6,7 @@ Imports of the engine are inside the functions: this module is loaded for every 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shlex
 import sys
@@ -16,13 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import ImopError, InvalidInput
 
 if TYPE_CHECKING:
     from imop_engine.commands.options import LimitOptions, MarketFiles, YahooOptions
     from imop_engine.limits import Limits
     from imop_engine.loading import HistoryOptions, TableFile
     from imop_engine.market import Market
+
+LOG = logging.getLogger("imop")
 
 EXAMPLE_ANCHOR: Final = "AAPL=0.08"
 EXAMPLE_CAP: Final = "AAPL=0.3"
@@ -65,6 +68,22 @@ def _table(path: Path | None) -> TableFile | None:
     from imop_engine.loading import TableFile
 
     return None if path is None else TableFile.at(path)
+
+
+def prepare() -> None:
+    """Compile the numerical code where that has not been done, on all cores, and say so first.
+
+    Where an app or another shell is at it already, this waits for that and compiles nothing twice.
+    """
+    from imop_engine import warm
+
+    if warm.is_ready():
+        return
+    LOG.warning("Compiling the numerical code; this happens once and takes about a minute.")
+    try:
+        warm.run()
+    except RuntimeError as error:
+        raise ImopError(f"{error}; `python -m imop_engine.warm` shows the whole message") from error
 
 
 def make_folder(out: Path) -> Path:

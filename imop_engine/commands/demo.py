@@ -61,6 +61,7 @@ def _learn_paper_market(count: int, weights: int | str, seed: int) -> tuple[Resu
     from imop_engine.bundled import market
     from imop_engine.simulate import simulate_investors
 
+    common.prepare()
     paper = market("paper8")
     truth = paper.expected_returns
     problem = imop.portfolio_problem(

@@ -87,7 +87,9 @@ def frontier(
 def _estimated(folder: Path) -> Frontier:
     from imop_engine.storage import load_study
 
-    return load_study(folder).frontier
+    study = load_study(folder)
+    common.prepare()
+    return study.frontier
 
 
 def _historical(market: Market, given: LimitOptions) -> Frontier:
@@ -97,6 +99,7 @@ def _historical(market: Market, given: LimitOptions) -> Frontier:
     problem = imop.portfolio_problem(
         market.covariance, names=market.names, upper=limits.upper_of(market.names)
     )
+    common.prepare()
     return imop.efficient_frontier(problem, market.expected_returns)
 
 

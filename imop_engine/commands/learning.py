@@ -114,6 +114,7 @@ def run(data: StudyData, settings: StudySettings, out: Path | None, resume: bool
         console.print(f"There is no run in {out} to go on with; starting anew.", highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     steps = steps_of(data, settings, state)  # wrong input ends here, before a bar is drawn
+    common.prepare()
     step = None
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("Learning", total=len(data.decisions))

@@ -158,6 +158,7 @@ def _draw(
 ) -> Population:
     from imop_engine.population import simulate_population
 
+    common.prepare()
     return simulate_population(
         problem,
         beliefs,
