@@ -41,7 +41,7 @@ pip_install() {
 
 echo "Installing what constraints.txt names ..."
 # uv installs in seconds what takes pip a minute or two; without it pip does. Nothing is translated
-# ahead: Python keeps the translation of what it imports, a fifth of all the files.
+# ahead: Python keeps the translation of what it imports, a seventh of all the files.
 if { [ -x .venv/bin/uv ] || pip_install uv; } &&
   .venv/bin/uv pip install --quiet --python "$inside" --constraint constraints.txt --editable "$target"; then
   :
