@@ -13,6 +13,7 @@ from imop_engine.inference.fit import (
     estimate_noise,
     implied_returns,
     measure_fit,
+    tangents,
 )
 from imop_engine.simulate import simulate_investors
 
@@ -97,6 +98,15 @@ def test_outliers_do_not_raise_the_noise():
     clean = estimate_noise(FRONTIER, Y, FRONTIER.project(Y)).sd
     Y[:50] = np.eye(8)[2]
     assert estimate_noise(FRONTIER, Y, FRONTIER.project(Y)).sd == pytest.approx(clean, rel=0.05)
+
+
+def test_beyond_the_last_turning_point_the_tangent_is_that_of_the_last_stretch_that_moves():
+    """There the portfolio stays what it is; an investor there still has a weight of her own."""
+    assert not FRONTIER.directions[-1].any()
+    inside = (FRONTIER.weights[-2] + FRONTIER.weights[-1]) / 2
+    last, beyond = tangents(FRONTIER, np.array([inside, 1.0]))
+    assert np.linalg.norm(last) > 0
+    np.testing.assert_array_equal(beyond, last)
 
 
 def test_three_assets_still_give_a_noise_and_two_say_what_to_do():

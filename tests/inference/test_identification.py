@@ -344,6 +344,28 @@ def test_errors_are_those_of_the_scores_where_the_noise_alone_would_say_less():
     assert np.all(much.standard_errors[both] > 3.0 * right.standard_errors[both])
 
 
+def test_errors_pay_for_every_return_that_was_fitted():
+    """The same investors three times over: what the ratio of the errors says of the degrees of
+    freedom is that eight returns less shift and scale were fitted."""
+    Y = draw(40).portfolios
+    theta = imop.refine(PROBLEM, Y, TRUE).theta
+    once, thrice = (
+        imop.identification(PROBLEM, theta, np.tile(Y, (times, 1)), noise_sd=1e-9)
+        for times in (1, 3)
+    )
+    known = np.array(once.status) == "identified"
+    ratio = (once.standard_errors[known] / thrice.standard_errors[known]) ** 2
+    degrees = information(imop.efficient_frontier(PROBLEM, theta), Y).degrees
+    np.testing.assert_allclose(degrees * (ratio - 3.0) / (ratio - 1.0), 8 - 2, rtol=1e-6)
+
+
+def test_where_all_is_anchored_the_data_ask_for_nothing():
+    known = imop.portfolio_problem(np.diag([0.04, 0.09]), anchors={0: 0.05, 1: 0.1})
+    told = imop.identification(known, [0.05, 0.1], [[0.5, 0.5], [0.3, 0.7]], noise_sd=0.01)
+    assert told.status == ("anchored", "anchored")
+    assert told.step_in_errors == 0.0
+
+
 def test_a_higher_level_is_wider():
     Y = draw().portfolios
     narrow, wide = (imop.identification(PROBLEM, TRUE, Y, level=q) for q in (0.5, 0.99))

@@ -276,6 +276,14 @@ def test_assets_without_a_column_are_not_held_and_that_is_said(moments, portfoli
 
 
 # -- settings ------------------------------------------------------------------------------------
+def test_the_settings_of_who_chooses_nothing():
+    assert imop.StudySettings() == imop.StudySettings(
+        weights="exact", algorithm="accelerated", rate=5.0, forgetting=1.0, anchors=None,
+        upper=1.0, bounds=None, start="search", refine=True, level=0.95, seed=0, strict=False,
+        title="", notes="",
+    )  # fmt: skip
+
+
 def test_settings_survive_json():
     settings = imop.StudySettings(
         weights=41,
