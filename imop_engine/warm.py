@@ -12,6 +12,7 @@ import argparse
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -124,12 +125,19 @@ def run(report: Report | None = None) -> float:
     start = time.perf_counter()
     # -P: not what lies in the folder we happen to be in, but what this process runs.
     command = [sys.executable, "-P", "-m", "imop_engine.warm", "--lines"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        last = {"state": "failed", "what": "the compiling process ended without a word"}
-        for line in process.stdout or ():
-            last = json.loads(line)
-            if report is not None:
-                report(int(last["done"]), int(last["total"]), str(last["what"]))
+    last = {"state": "failed", "what": "the compiling process ended without a word"}
+    # Why it failed is in its lines; the rest is for whoever runs the command by hand.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                last = json.loads(line)
+                if report is not None:
+                    report(int(last["done"]), int(last["total"]), str(last["what"]))
+        except BaseException:  # most often Ctrl-C: nobody waits for it any more
+            process.terminate()
+            raise
     if last["state"] != "ready":
         raise RuntimeError(f"the numerical code could not be compiled: {last['what']}")
     return time.perf_counter() - start
@@ -178,7 +186,9 @@ def _compile_tasks(report: Report) -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for its next task for ever."""
+    """A worker whose parent was killed would wait for its next task for ever; Ctrl-C is for the
+    parent alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
 
     def watch() -> None:
@@ -221,4 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # At once, without waiting for workers: they end with this process.
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
     sys.exit(main())

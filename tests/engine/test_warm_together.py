@@ -111,6 +111,25 @@ def test_workers_end_with_a_killed_parent(tmp_path):
         assert parent.stdout.read() == "", "nobody holds the other end any more"
 
 
+def _heed_interrupts() -> None:
+    """The tests may have been started where Ctrl-C is ignored, in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_an_interrupted_one_ends_without_a_traceback(tmp_path):
+    command = [sys.executable, "-m", "imop_engine.warm", "--lines"]
+    surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, preexec_fn=_heed_interrupts,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings,
+    ) as process:  # fmt: skip
+        assert told(process)["done"] == 0
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate()
+    assert process.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in complaints
+
+
 def test_the_shell_says_that_it_compiles_and_why_it_could_not(monkeypatch, caplog):
     monkeypatch.setattr(warm, "is_ready", lambda: False)
     ran = []
