@@ -129,18 +129,22 @@ def write_whole(file: Path, content: bytes) -> None:
         raise
 
 
-def _marker() -> Path:
+@lru_cache(maxsize=1)
+def _marker(place: Path) -> Path:
     """Its being there says that everything was compiled, for this kind of processor."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features().flatten()
     processor = hashlib.sha256(f"{binding.get_host_cpu_name()} {features}".encode()).hexdigest()
-    return folder() / f"ready-{processor[:16]}"
+    return place / f"ready-{processor[:16]}"
 
 
 def is_ready() -> bool:
-    """Whether every kernel lies compiled on disk, for these sources and this processor."""
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _marker().exists()
+    """Whether every kernel lies compiled on disk, for these sources and this processor.
+
+    Every call of a learner asks: the processor is looked at once.
+    """
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _marker(folder()).exists()
 
 
 def is_stored(kernel: str) -> bool:
@@ -150,7 +154,7 @@ def is_stored(kernel: str) -> bool:
 
 def mark_ready() -> None:
     """Say that everything is compiled, and remove compiled code of versions long gone."""
-    write_whole(_marker(), b"")
+    write_whole(_marker(folder()), b"")
     others = [one for one in folder().parent.glob(PREFIX + "*") if one != folder()]
     others.sort(key=lambda one: one.stat().st_mtime, reverse=True)
     for old in others[KEPT - 1 :]:
