@@ -15,10 +15,10 @@ from typing import Any
 
 from imop_engine.bundled import market as bundled_market
 from imop_engine.errors import InvalidInput
+from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.moments import estimate_moments
 from imop_engine.tables import (
-    Portfolios,
     ReturnHistory,
     read_moments,
     read_portfolios,
@@ -196,21 +196,25 @@ def market_of_history(history: ReturnHistory, options: HistoryOptions) -> Market
     )
 
 
-def load_portfolios(
-    file: TableFile, assets: Sequence[str], options: PortfolioOptions | None = None
-) -> Portfolios:
+def load_investors(
+    file: TableFile,
+    assets: tuple[str, ...],
+    options: PortfolioOptions | None = None,
+    truth: Any = None,
+) -> Investors:
     """Read portfolios on the assets of a market.
 
     Args:
         file: the table.
         assets: the market's assets, in its order.
         options: how it is read; the defaults detect what they can.
+        truth: the returns that these investors believe in, by asset, where they are known.
 
     Returns:
-        The portfolios in stream order, with the reader's report.
+        The investors in stream order, with the reader's report.
     """
     chosen = options or PortfolioOptions()
-    return read_portfolios(
+    read = read_portfolios(
         file.source,
         list(assets),
         name=file.name,
@@ -223,6 +227,16 @@ def load_portfolios(
         layout=chosen.layout,
         sheet=chosen.sheet,
         strict=chosen.strict,
+    )
+    return Investors.of(
+        read.weights,
+        assets,
+        attributes=read.attributes,
+        dates=read.dates,
+        truth=truth,
+        roles=tuple((str(column), str(role)) for column, role in read.roles.items()),
+        reading=(read.report,),
+        origin=f"from {file.name}",
     )
 
 

@@ -8,7 +8,7 @@ and keeps what an observer would not see, so that an estimate can be compared wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from imop_engine.arguments import Matrix, Vector, asset
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
+from imop_engine.investors import SIMULATED, Investors
 from imop_engine.problem import Problem
 from imop_engine.results import risk_aversion
 from imop_engine.simulate import draw_weights, observe
@@ -25,6 +26,7 @@ from imop_engine.simulate import draw_weights, observe
 FAMILIES: Final = ("normal", "uniform", "beta", "mixture")
 # Shares that a person wrote down as decimals add up to one only to the last bits.
 SHARES_TOLERANCE: Final = 1e-9
+SEGMENT: Final = "segment"  # the attribute that names an investor's group
 
 
 @dataclass(frozen=True)
@@ -84,20 +86,17 @@ class BeliefChange:
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
-    """Simulated investors in the order they are seen, and the truth behind them."""
+class Population(Investors):
+    """Simulated investors in the order they are seen, and how their beliefs changed."""
 
-    names: tuple[str, ...]
-    ids: tuple[str, ...]
-    portfolios: Matrix
-    weights: Vector
-    segments: tuple[str, ...] | None
-    dates: pd.DatetimeIndex | None
-    regimes: NDArray[np.int64]  # which row of `beliefs` each investor holds
-    beliefs: Matrix
+    regimes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    beliefs: Matrix = field(default_factory=lambda: np.empty((0, 0)))  # regimes are rows of it
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    @property
+    def segments(self) -> tuple[str, ...] | None:
+        """The group of each investor, where there are groups."""
+        known = self.attributes
+        return tuple(known[SEGMENT]) if SEGMENT in known.columns else None
 
     def wide(self) -> pd.DataFrame:
         """A row for each investor: investor (, date) (, segment), then a column for each asset."""
@@ -123,7 +122,9 @@ class Population:
     def true_investors(self) -> pd.DataFrame:
         """investor (, date) (, segment), weight, risk_aversion: what an observer does not see."""
         return self._about().assign(
-            weight=self.weights, risk_aversion=risk_aversion(self.weights), beliefs=self.regimes + 1
+            weight=self.weights,
+            risk_aversion=risk_aversion(np.asarray(self.weights)),
+            beliefs=self.regimes + 1,
         )
 
     def _about(self) -> pd.DataFrame:
@@ -131,7 +132,7 @@ class Population:
         if self.dates is not None:
             about["date"] = self.dates
         if self.segments is not None:
-            about["segment"] = list(self.segments)
+            about[SEGMENT] = list(self.segments)
         return pd.DataFrame(about)
 
 
@@ -174,7 +175,20 @@ def simulate_population(
             )
     width = len(str(count))
     ids = tuple(f"I{number:0{width}d}" for number in range(1, count + 1))
-    return Population(problem.names, ids, portfolios, weights, groups, days, regimes, beliefs)
+    index = pd.Index(ids, name="investor")
+    known = pd.DataFrame() if groups is None else pd.DataFrame({SEGMENT: groups}, index=index)
+    return Population(
+        problem.names,
+        ids,
+        portfolios,
+        attributes=known,
+        dates=days,
+        weights=weights,
+        truth=beliefs[0],
+        origin=SIMULATED,
+        regimes=regimes,
+        beliefs=beliefs,
+    )
 
 
 def matching_history(

@@ -7,7 +7,6 @@ caller passes, so a seed reproduces a run to the last digit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import index
 from typing import Final
 
@@ -17,6 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
+from imop_engine.investors import SIMULATED, Investors, numbered
 from imop_engine.problem import Problem
 
 FloatArray = NDArray[np.float64]
@@ -30,17 +30,6 @@ CORNERS: Final = 3
 # 1 / noise_level must be a whole number for a portfolio to be a sum of whole steps. 1 / 0.001 is
 # 1000 only to the last bit, so the comparison leaves room for that and no more.
 WHOLE_NUMBER_TOLERANCE: Final = 1e-9
-
-
-@dataclass(frozen=True)
-class Investors:
-    """What was simulated: the portfolios an observer sees, and the weights she does not."""
-
-    portfolios: FloatArray
-    weights: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.weights)
 
 
 def simulate_investors(
@@ -94,7 +83,15 @@ def simulate_investors(
     drawn = draw_weights(weights, _whole(count), mean, sd, rng)
     beliefs = problem.check_theta(theta)
     exact = efficient_frontier(problem, beliefs).at(drawn)
-    return Investors(observe(problem, beliefs, drawn, exact, noise, noise_level, rng), drawn)
+    seen = observe(problem, beliefs, drawn, exact, noise, noise_level, rng)
+    return Investors(
+        problem.names,
+        numbered(len(drawn)),
+        seen,
+        weights=drawn,
+        truth=beliefs,
+        origin=SIMULATED,
+    )
 
 
 def _whole(count: int) -> int:

@@ -260,7 +260,7 @@ def _rule(label: str, choices: dict[str, str], key: str, first: str) -> str:
 
 
 def _roles(
-    state: AppState, people: crowd.PeopleData, before: InvestorBatch, file: StoredFile
+    state: AppState, people: crowd.Investors, before: InvestorBatch, file: StoredFile
 ) -> tuple[tuple[str, str], ...]:
     """The role of each column, correctable; only what differs from the guess is kept."""
     key = f"roles_{file.digest[:12]}_{before.sheet or ''}"

@@ -19,11 +19,11 @@ from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services import results
 from imop_app.services.errors import AppError, sentences, told
-from imop_app.services.people import PeopleData
 from imop_app.services.preparing import PREPARATION
 from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings
 from imop_app.store import RunRecord, RunStore
 from imop_app.workspace import Workspace
+from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.report import frames, frames_learn
 from imop_engine.study import StudySettings
@@ -146,21 +146,11 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
     return job
 
 
-def _steps(settings: Settings, data: Market, people: PeopleData, state: Any) -> Any:
-    from imop_engine.study import study_steps
+def _steps(settings: Settings, data: Market, people: Investors, state: Any) -> Any:
+    from imop_engine.study import StudyData
+    from imop_engine.study.steps import steps_of
 
-    return study_steps(
-        data.returns_by_asset,
-        data.covariance_by_asset,
-        people.portfolios,
-        study_settings(settings, data),
-        truth=people.truth,
-        attributes=people.attributes,
-        dates=people.dates,
-        reading=(*data.reading, *people.reports),
-        notes=data.notes,
-        state=state,
-    )
+    return steps_of(StudyData.on(data, people), study_settings(settings, data), state)
 
 
 def _checkpoint(folder: Path) -> Any:
@@ -189,14 +179,14 @@ def _require_known(settings: Settings) -> None:
         )
 
 
-def _record(study: Any, data: Market, people: PeopleData, settings: Settings) -> RunRecord:
+def _record(study: Any, data: Market, people: Investors, settings: Settings) -> RunRecord:
     figures = study.figures
     return RunRecord(
         id="",
         name=run_name(data, people),
         created=time.time(),
         market=data.title,
-        investors=people.title,
+        investors=crowd.title(people),
         rounds=int(figures["rounds"]),
         explained=float(figures["explained"]),
         seconds=float(figures["seconds"]),
@@ -204,9 +194,9 @@ def _record(study: Any, data: Market, people: PeopleData, settings: Settings) ->
     )
 
 
-def run_name(data: Market, people: PeopleData) -> str:
+def run_name(data: Market, people: Investors) -> str:
     """What a run is called until the analyst calls it something else."""
-    return f"{data.title}, {people.heading}"
+    return f"{data.title}, {crowd.heading(people)}"
 
 
 @sentences
@@ -279,5 +269,5 @@ def live(workspace: Workspace, job: Job) -> Live | None:
         losses=frames_learn.losses(trail),
         estimates=frames_learn.estimates(trail, data.names),
         curves=frames_learn.moving_curves(problem, trail),
-        cloud=frames.cloud(problem, newest.theta, people.portfolios.to_numpy()),
+        cloud=frames.cloud(problem, newest.theta, people.portfolios),
     )

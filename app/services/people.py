@@ -16,48 +16,15 @@ from imop_app.services.preparing import PREPARATION, compiled
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import sample_portfolios
+from imop_engine.investors import SIMULATED, joined
+from imop_engine.investors import Investors as Investors  # the views name the type by this service
 from imop_engine.market import Market
 from imop_engine.report import frames, frames_people, style
 
-SIMULATED: Final = "simulated"
 # Three groups of simulated investors: share of all, and mean weight on return.
 GROUPS: Final = (("careful", 0.35, 0.3), ("balanced", 0.4, 0.5), ("bold", 0.25, 0.7))
 # Above this many dots a browser slows down and the eye sees a blot: investors are counted instead.
 DOTS: Final = 2000
-
-
-@dataclass(frozen=True, eq=False)
-class PeopleData:
-    """Portfolios in stream order, and what else is known of whoever holds them."""
-
-    portfolios: pd.DataFrame  # index: investor, columns: the market's assets
-    attributes: pd.DataFrame  # same index
-    dates: pd.Series | None
-    truth: pd.Series | None  # the returns they were made to believe in, where simulated
-    weights: np.ndarray | None  # their true weights, where simulated
-    roles: tuple[tuple[str, str], ...]
-    reports: tuple[Any, ...]
-    origin: str  # "simulated", "from" a file, or "in" batches
-
-    def __len__(self) -> int:
-        return len(self.portfolios)
-
-    @property
-    def title(self) -> str:
-        """How many, and from where, beside the word "investors"."""
-        return f"{len(self):,} {self.origin}"
-
-    @property
-    def heading(self) -> str:
-        """The same with that word in its place."""
-        if self.origin == SIMULATED:
-            return f"{len(self):,} {self.origin} investors"
-        return f"{len(self):,} investors {self.origin}"
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the truth is known because we made it."""
-        return self.truth is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +38,7 @@ class PeoplePicture:
 
 
 @sentences
-def load(market: MarketSettings, investors: InvestorSettings, box: FileBox) -> PeopleData:
+def load(market: MarketSettings, investors: InvestorSettings, box: FileBox) -> Investors:
     """The investors that these settings describe; read or drawn once for each content.
 
     Args:
@@ -83,12 +50,12 @@ def load(market: MarketSettings, investors: InvestorSettings, box: FileBox) -> P
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _load(market: MarketSettings, investors: InvestorSettings, _box: FileBox) -> PeopleData:
+def _load(market: MarketSettings, investors: InvestorSettings, _box: FileBox) -> Investors:
     parts = [_batch(market, batch, _box) for batch in investors.batches]
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return parts[0] if len(parts) == 1 else joined(parts, f"in {len(parts)} batches")
 
 
-def _batch(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> PeopleData:
+def _batch(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> Investors:
     data = markets.load(market, box)
     if batch.source == "simulate":
         return _simulated(market, data, batch.simulation)
@@ -108,31 +75,18 @@ def beliefs(data: Market, simulation: Simulation) -> pd.Series:
     return returns + draw
 
 
-def _simulated(settings: MarketSettings, data: Market, simulation: Simulation) -> PeopleData:
+def _simulated(settings: MarketSettings, data: Market, simulation: Simulation) -> Investors:
     from imop_engine.population import simulate_population
 
     PREPARATION.require()
-    truth = beliefs(data, simulation)
-    drawn = simulate_population(
+    return simulate_population(
         markets.problem(data, settings),
-        truth.to_numpy(),
+        beliefs(data, simulation).to_numpy(),
         simulation.count,
         segments=_laws(simulation),
         noise=simulation.noise,
         noise_level=simulation.noise_level,
         rng=np.random.default_rng(simulation.seed),
-    )
-    index = pd.Index(drawn.ids, name="investor")
-    known = {} if drawn.segments is None else {"segment": list(drawn.segments)}
-    return PeopleData(
-        portfolios=pd.DataFrame(drawn.portfolios, index=index, columns=list(data.names)),
-        attributes=pd.DataFrame(known, index=index),
-        dates=None,
-        truth=truth,
-        weights=drawn.weights,
-        roles=(),
-        reports=(),
-        origin=SIMULATED,
     )
 
 
@@ -153,8 +107,8 @@ def _from_table(
     name: str,
     batch: InvestorBatch,
     truth: pd.Series | None = None,
-) -> PeopleData:
-    from imop_engine.loading import PortfolioOptions, TableFile, load_portfolios
+) -> Investors:
+    from imop_engine.loading import PortfolioOptions, TableFile, load_investors
 
     options = PortfolioOptions(
         sheet=batch.sheet or None,
@@ -163,22 +117,13 @@ def _from_table(
         unknown=batch.unknown,
         negative=batch.negative,
     )
-    people = load_portfolios(TableFile(name, source), data.names, options)
-    held = people.weights.reindex(columns=list(data.names), fill_value=0.0)
-    if len(held) == 0:
+    people = load_investors(TableFile(name, source), data.names, options, truth)
+    if len(people) == 0:
         raise AppError(
             f"No portfolio of {name} could be used; the reading report says why row by row."
         )
-    return PeopleData(
-        portfolios=held,
-        attributes=people.attributes,
-        dates=people.dates,
-        truth=truth,
-        weights=None,
-        roles=tuple((str(k), str(v)) for k, v in dict(people.roles).items()),
-        reports=(people.report,),
-        origin=f"from {name}",
-    )
+    # an asset without a column is not held, as on every page; only the shell says so
+    return replace(people, notes=())
 
 
 def _paper_truth(data: Market) -> pd.Series | None:
@@ -188,36 +133,30 @@ def _paper_truth(data: Market) -> pd.Series | None:
     return paper.returns_by_asset if same else None
 
 
-def _joined(parts: list[PeopleData]) -> PeopleData:
-    portfolios = pd.concat([part.portfolios for part in parts])
-    truths = [part.truth for part in parts if part.truth is not None]
-    same = len(truths) == len(parts) and all(truths[0].equals(truth) for truth in truths)
-    weights = [part.weights for part in parts if part.weights is not None]
-    dates = [part.dates for part in parts if part.dates is not None]
-    return PeopleData(
-        portfolios=portfolios,
-        attributes=pd.concat([part.attributes for part in parts]),
-        dates=pd.concat(dates) if len(dates) == len(parts) else None,
-        truth=truths[0] if same else None,
-        weights=np.concatenate(weights) if len(weights) == len(parts) else None,
-        roles=parts[0].roles,
-        reports=tuple(report for part in parts for report in part.reports),
-        origin=f"in {len(parts)} batches",
-    )
+def title(people: Investors) -> str:
+    """How many, and from where, beside the word "investors"."""
+    return f"{len(people):,} {people.origin}"
 
 
-def reports_table(people: PeopleData) -> pd.DataFrame:
+def heading(people: Investors) -> str:
+    """The same with that word in its place."""
+    if people.origin == SIMULATED:
+        return f"{len(people):,} {people.origin} investors"
+    return f"{len(people):,} investors {people.origin}"
+
+
+def reports_table(people: Investors) -> pd.DataFrame:
     """Everything reading changed or refused, a line each."""
-    tables = [report.to_frame() for report in people.reports]
+    tables = [report.to_frame() for report in people.reading]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def reports_said(people: PeopleData) -> list[str]:
+def reports_said(people: Investors) -> list[str]:
     """The same in sentences."""
-    return [str(line) for report in people.reports for line in report.sentences()]
+    return [str(line) for report in people.reading for line in report.sentences()]
 
 
-def filters(people: PeopleData) -> dict[str, list[str]]:
+def filters(people: Investors) -> dict[str, list[str]]:
     """The attributes by which investors can be filtered, each with its values."""
     return frames_people.categories(people.attributes)
 
@@ -249,12 +188,11 @@ def _picture(
 ) -> PeoplePicture:
     data, people = markets.load(market, _box), load(market, investors, _box)
     problem = markets.problem(data, market)
-    belief = data.returns_by_asset if people.truth is None else people.truth
-    theta = belief.to_numpy(dtype=float)
+    theta = data.expected_returns if people.truth is None else people.truth
     mask = frames_people.passing(people.attributes, dict(chosen))
     if not mask.any():
         raise AppError("No investor passes this filter; choose more values.")
-    held = people.portfolios[mask]
+    held = people.holdings[mask]
     many = len(held) > DOTS
     series = style.HISTORY if people.truth is None else style.TRUE
     return PeoplePicture(
@@ -266,7 +204,7 @@ def _picture(
 
 
 def shown_rows(
-    people: PeopleData, chosen: tuple[tuple[str, tuple[str, ...]], ...], search: str
+    people: Investors, chosen: tuple[tuple[str, tuple[str, ...]], ...], search: str
 ) -> np.ndarray:
     """Positions of the investors that pass the filter and whose name contains the search.
 
@@ -278,10 +216,10 @@ def shown_rows(
     Returns:
         Row numbers from 0.
     """
-    return frames_people.search(people.attributes, people.portfolios.index, dict(chosen), search)
+    return frames_people.search(people.attributes, people.holdings.index, dict(chosen), search)
 
 
-def page_of(people: PeopleData, rows: np.ndarray, page: int, size: int) -> pd.DataFrame:
+def page_of(people: Investors, rows: np.ndarray, page: int, size: int) -> pd.DataFrame:
     """One page of the table of portfolios, holdings in percent.
 
     Args:
@@ -290,12 +228,12 @@ def page_of(people: PeopleData, rows: np.ndarray, page: int, size: int) -> pd.Da
         page: Which page of them, from 0.
         size: How many rows a page has.
     """
-    return frames_people.page(people.portfolios, people.attributes, rows, page, size)
+    return frames_people.page(people.holdings, people.attributes, rows, page, size)
 
 
-def composition(people: PeopleData, investor: str) -> pd.DataFrame | None:
+def composition(people: Investors, investor: str) -> pd.DataFrame | None:
     """asset and held of one investor, largest first; None where there is no such investor."""
-    return frames_people.composition(people.portfolios, investor)
+    return frames_people.composition(people.holdings, investor)
 
 
 def offers_sample(market: MarketSettings, box: FileBox) -> bool:
@@ -304,7 +242,7 @@ def offers_sample(market: MarketSettings, box: FileBox) -> bool:
 
 
 @sentences
-def check(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> PeopleData:
+def check(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> Investors:
     """Read a batch; what cannot be read raises and changes nothing.
 
     Args:

@@ -28,7 +28,7 @@ def investors(workspace: Workspace) -> str:
         return "drawn when the numerical code is ready"
     except AppError:
         return "cannot be read"
-    return people.title
+    return crowd.title(people)
 
 
 def result(workspace: Workspace, store: RunStore) -> str | None:

@@ -70,7 +70,7 @@ def _simulate(state: AppState) -> None:
 def _loaded(state: AppState, chosen: InvestorSettings) -> None:
     workspace = state.workspace
     people = crowd.load(workspace.chosen_market, chosen, workspace.box)
-    st.subheader(show.escape(people.heading), anchor=False)
+    st.subheader(show.escape(crowd.heading(people)), anchor=False)
     _report(people)
     wanted = _filters(people)
     _table(people, wanted, _pictures(state, chosen, wanted))
@@ -94,8 +94,8 @@ def _pictures(state: AppState, chosen: InvestorSettings, wanted: Filter) -> str 
     return picked
 
 
-def _report(people: crowd.PeopleData) -> None:
-    if not people.reports:
+def _report(people: crowd.Investors) -> None:
+    if not people.reading:
         return
     said = crowd.reports_said(people)
     lines = crowd.reports_table(people)
@@ -103,7 +103,7 @@ def _report(people: crowd.PeopleData) -> None:
     title = "Reading report: nothing to remark" if clean else "Reading report"
     icon = ":material/check_circle:" if clean else ":material/rule:"
     with st.expander(title, icon=icon, expanded=not clean):
-        for report in people.reports:
+        for report in people.reading:
             st.markdown(show.escape(report.summary()))
         show.bullets(said)
         if len(lines):
@@ -117,7 +117,7 @@ def _report(people: crowd.PeopleData) -> None:
             )
 
 
-def _filters(people: crowd.PeopleData) -> Filter:
+def _filters(people: crowd.Investors) -> Filter:
     choices = crowd.filters(people)
     if not choices:
         return ()
@@ -158,7 +158,7 @@ def _name(picked: Any) -> str | None:
     return str(found[0]["investor"]) if found and "investor" in found[0] else None
 
 
-def _table(people: crowd.PeopleData, wanted: Filter, picked: str | None) -> None:
+def _table(people: crowd.Investors, wanted: Filter, picked: str | None) -> None:
     with st.container(border=True):
         st.markdown("**Portfolios** (% of each; click a row to see it)")
         left, right = st.columns([3, 1])
@@ -173,7 +173,7 @@ def _table(people: crowd.PeopleData, wanted: Filter, picked: str | None) -> None
         with right:
             number = show.pages(len(rows), ROWS, "investor_page")
         part = crowd.page_of(people, rows, number, ROWS)
-        assets = list(people.portfolios.columns)
+        assets = list(people.names)
         columns = {
             name: show.number(show.short(name), form="%.1f")
             if name in assets

@@ -40,19 +40,12 @@ def read(
         options: How it is read.
         truth: A table of the true yearly returns; None where they are not known.
     """
-    from imop_engine.loading import TableFile, load_portfolios
+    from imop_engine.loading import TableFile, load_investors
     from imop_engine.study import StudyData
 
-    people = load_portfolios(TableFile.at(portfolios), market.names, options)
-    return StudyData.on(
-        market,
-        people.weights,
-        attributes=people.attributes,
-        dates=people.dates,
-        reading=(*market.reading, people.report),
-        notes=market.notes,
-        truth=None if truth is None else _column(truth, "true"),
-    )
+    true_returns = None if truth is None else _column(truth, "true")
+    file = TableFile.at(portfolios)
+    return StudyData.on(market, load_investors(file, market.names, options, true_returns))
 
 
 def roles(given: Sequence[str] | None) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ a bad one gets a reason and takes no part, the others go on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -15,13 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix
-from imop_engine.errors import InvalidInput
-from imop_engine.market import Market, check_returns, require_different, some_names
-from imop_engine.sentences.run import absent_columns
+from imop_engine.investors import Investors, joined
+from imop_engine.market import Market
 
-# Holdings that were rounded to 0.001 one by one miss one by half a step an asset at most: 0.015
-# for 30 assets. What misses it by more is not a whole portfolio.
-SUM_TOLERANCE: Final = 0.02
 LEARNED: Final = "learned"
 REFUSED: Final = "refused"
 
@@ -67,15 +63,12 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """Moments and portfolios over the same assets. Make it with `StudyData.of`."""
+    """A market and investors on its assets. Make it with `StudyData.of` or `StudyData.on`."""
 
     market: Market
-    portfolios: pd.DataFrame  # one row for each investor, in stream order
-    attributes: pd.DataFrame  # same rows; empty where nothing is known of the investors
-    reasons: tuple[str, ...]  # one in each row; "" where the portfolio is good
+    investors: Investors
     reading: tuple[Reading, ...]
     notes: tuple[str, ...]
-    truth: pd.Series[float] | None
 
     @classmethod
     def of(
@@ -108,55 +101,24 @@ class StudyData:
         """
         table = portfolios if isinstance(portfolios, pd.DataFrame) else pd.DataFrame(portfolios)
         columns = [str(name) for name in table.columns]
-        market = Market.of(expected_returns, covariance, columns)
-        require_different(columns, "the columns of the portfolios")
-        return cls.on(
-            market,
-            table,
-            attributes=attributes,
-            dates=dates,
-            reading=reading,
-            notes=notes,
-            truth=truth,
-        )
+        about = {"reading": tuple(reading), "notes": tuple(notes)}
+        market = Market.of(expected_returns, covariance, columns, **about)
+        people = Investors.of(table, market.names, attributes=attributes, dates=dates, truth=truth)
+        return cls.on(market, people)
 
     @classmethod
-    def on(
-        cls,
-        market: Market,
-        portfolios: pd.DataFrame,
-        *,
-        attributes: pd.DataFrame | None = None,
-        dates: Any = None,
-        reading: Any = (),
-        notes: tuple[str, ...] = (),
-        truth: Any = None,
-    ) -> StudyData:
-        """Check portfolios on the assets of a market.
+    def on(cls, market: Market, investors: Investors) -> StudyData:
+        """Put together what was read or drawn before.
 
         Args:
             market: Its assets and moments.
-            portfolios: One row for each investor and a column for each asset, fractions of wealth.
-            attributes: What else is known, one row for each investor in the same order.
-            dates: The day of each portfolio.
-            reading: The reports of the files that were read.
-            notes: What the analyst should know of the data.
-            truth: The true yearly returns where the investors were simulated.
-
-        Returns:
-            Each portfolio with the reason why it is refused, if it is.
+            investors: Their portfolios on these assets, checked.
         """
-        told = list(notes)
-        held = _holdings(portfolios, market.names, told)
-        known = _attributes(attributes, dates, held)
         return cls(
             market,
-            held,
-            known,
-            tuple(_reasons(held)),
-            tuple(Reading.of(one) for one in reading),
-            tuple(told),
-            None if truth is None else _true_returns(truth, market.names),
+            investors,
+            tuple(Reading.of(one) for one in (*market.reading, *investors.reading)),
+            (*market.notes, *investors.notes),
         )
 
     @property
@@ -175,92 +137,50 @@ class StudyData:
         return self.market.covariance_by_asset
 
     @cached_property
-    def good(self) -> NDArray[np.bool_]:
-        """Which portfolios take part."""
-        return np.array([reason == "" for reason in self.reasons], dtype=bool)
+    def portfolios(self) -> pd.DataFrame:
+        """One row per investor, in stream order; a column per asset."""
+        return self.investors.holdings.rename_axis("id")
 
     @cached_property
+    def attributes(self) -> pd.DataFrame:
+        """The same rows: what else is known of the investors, the date first where there is one."""
+        known = self.investors.attributes
+        if self.investors.dates is not None:
+            known = known.drop(columns="date", errors="ignore")
+            known.insert(0, "date", pd.Series(self.investors.dates).to_numpy())
+        return known.rename_axis("id")
+
+    @cached_property
+    def truth(self) -> pd.Series[float] | None:
+        """The true returns by asset, where they are known."""
+        if self.investors.truth is None:
+            return None
+        return pd.Series(self.investors.truth, index=pd.Index(self.names, name="asset"))
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        """Why each portfolio takes no part; "" where it does."""
+        return self.investors.reasons or ("",) * len(self.investors)
+
+    @property
+    def good(self) -> NDArray[np.bool_]:
+        """Which portfolios take part."""
+        return self.investors.good
+
+    @property
     def decisions(self) -> Matrix:
         """The good portfolios, in stream order."""
-        return np.ascontiguousarray(self.portfolios.to_numpy(dtype=float)[self.good])
-
-    def require_all(self) -> None:
-        """Refuse the whole study for one bad portfolio."""
-        for position, reason in enumerate(self.reasons):
-            if reason:
-                raise InvalidInput(
-                    f"portfolio {position + 1} ({self.portfolios.index[position]}) {reason}; put "
-                    "it right or leave strict mode, which sets such portfolios aside."
-                )
+        return self.investors.decisions
 
     def joined(self, other: StudyData) -> StudyData:
         """These portfolios, then those of another study on the same assets."""
-        return StudyData.on(
+        both = joined((self.investors, other.investors))
+        # dates go along as an attribute: one of the two may have none
+        known = pd.concat([self.attributes, other.attributes]).rename_axis("investor")
+        people = replace(both, attributes=known, dates=None, truth=self.investors.truth)
+        return StudyData(
             self.market,
-            pd.concat([self.portfolios, other.portfolios]),
-            attributes=pd.concat([self.attributes, other.attributes]),
-            reading=(*self.reading, *other.reading),
-            notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
-            truth=self.truth,
+            people,
+            (*self.reading, *other.reading),
+            tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
-
-
-def _true_returns(values: Any, names: tuple[str, ...]) -> pd.Series[float]:
-    array = check_returns(values, names, "the true returns")
-    return pd.Series(array, index=pd.Index(names, name="asset"))
-
-
-def _holdings(table: pd.DataFrame, names: tuple[str, ...], notes: list[str]) -> pd.DataFrame:
-    numbered = [str(position) for position in range(len(names))]
-    if list(map(str, table.columns)) == numbered and not set(numbered) & set(names):
-        table = table.set_axis(list(names), axis=1)
-    table = table.set_axis([str(name) for name in table.columns], axis=1)
-    strange = [name for name in table.columns if name not in names]
-    if strange:
-        raise InvalidInput(
-            f"the portfolios hold {strange[0]}, which the returns do not know; the assets are "
-            f"{some_names(names)}. Leave the column out or add the asset's returns."
-        )
-    absent = [name for name in names if name not in table.columns]
-    if len(absent) == len(names):
-        raise InvalidInput("the portfolios hold none of the assets; check the column names.")
-    if absent:
-        notes.append(absent_columns(absent))
-    full = table.reindex(columns=list(names), fill_value=0.0)
-    numbers: pd.DataFrame = full.apply(pd.to_numeric, errors="coerce").astype(float)
-    unnamed = list(map(str, numbers.index)) == [str(i) for i in range(len(numbers))]
-    labels = range(1, len(numbers) + 1) if unnamed else numbers.index
-    numbers.index = pd.Index([str(label) for label in labels], name="id")
-    return numbers
-
-
-def _attributes(given: pd.DataFrame | None, dates: Any, held: pd.DataFrame) -> pd.DataFrame:
-    known = pd.DataFrame(index=held.index)
-    if given is not None:
-        if len(given) != len(held):
-            raise InvalidInput(
-                f"there are attributes of {len(given)} investors and {len(held)} portfolios; give "
-                "one row for each portfolio, in the same order."
-            )
-        known = given.copy()
-        known.index = held.index
-    if dates is not None:
-        known = known.drop(columns="date", errors="ignore")
-        known.insert(0, "date", pd.Series(dates).to_numpy())
-    result: pd.DataFrame = known
-    return result
-
-
-def _reasons(held: pd.DataFrame) -> list[str]:
-    """Why each portfolio cannot be learned from; empty where it can."""
-    array = held.to_numpy()
-    reasons = [""] * len(array)
-    missing = ~np.isfinite(array)
-    totals = np.where(missing, 0.0, array).sum(axis=1)
-    for row in np.flatnonzero(missing.any(axis=1)):
-        name = held.columns[int(np.argmax(missing[row]))]
-        reasons[row] = f"has no number for {name}"
-    off = np.abs(totals - 1.0) > SUM_TOLERANCE
-    for row in np.flatnonzero(off & ~missing.any(axis=1)):
-        reasons[row] = f"adds up to {totals[row]:.4g} instead of 1"
-    return reasons

@@ -17,6 +17,7 @@ import pandas as pd
 from imop_engine.arguments import Vector
 from imop_engine.errors import InvalidInput
 from imop_engine.inference.anchors import anchor_by_history
+from imop_engine.investors import Investors
 from imop_engine.learner import OnlineLearner
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.study.data import StudyData
@@ -116,7 +117,7 @@ def steps_of(
     """
     chosen = settings or (state.settings if state else StudySettings())
     if chosen.strict:
-        data.require_all()
+        data.investors.require_all()
     if not data.good.any():
         reason = next((reason for reason in data.reasons if reason), "")
         raise InvalidInput(
@@ -156,8 +157,9 @@ def more_steps(
     Returns:
         The steps; the last one carries the study.
     """
-    market, table = study.data.market, pd.DataFrame(portfolios)
-    fresh = StudyData.on(market, table, attributes=attributes, dates=dates)
+    market = study.data.market
+    people = Investors.of(portfolios, market.names, attributes=attributes, dates=dates)
+    fresh = StudyData(market, people, (), people.notes)
     return steps_of(study.data.joined(fresh), study.settings, study.state)
 
 

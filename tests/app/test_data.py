@@ -25,7 +25,7 @@ def uploaded(box, form="csv", name=None) -> MarketSettings:
     return MarketSettings("upload", file=box.put(name, history_file(form)))
 
 
-def people_of(box, form: str, count: int = 80, **options) -> crowd.PeopleData:
+def people_of(box, form: str, count: int = 80, **options) -> crowd.Investors:
     name, content = portfolio_file(form, count)
     batch = InvestorBatch("upload", file=box.put(name, content), **options)
     return crowd.load(uploaded(box), InvestorSettings((batch,)), box)
@@ -90,7 +90,7 @@ def test_a_file_that_has_vanished_is_asked_for_again(box):
 def test_portfolios_are_read_in_every_form(box, form):
     people = people_of(box, form)
     wanted = portfolios()
-    assert people.portfolios.index.tolist() == wanted["client"].tolist()
+    assert people.holdings.index.tolist() == wanted["client"].tolist()
     np.testing.assert_allclose(people.portfolios, wanted[history_names()], atol=1e-9)
     assert crowd.filters(people)["segment"] == ["private", "retail"]
     assert people.truth is None
@@ -164,7 +164,7 @@ def test_limits_are_edited_in_percent_and_checked(box):
     assert limited.bounds == (0.01, 1.0)
     assert markets.bounds_percent(limited, data) == (1.0, None)
     assert markets.limits_table(data, limited).equals(table)
-    held = crowd.load(limited, SMALL, box).portfolios["Security 1"]
+    held = crowd.load(limited, SMALL, box).holdings["Security 1"]
     assert held.max() <= 0.2505
     with pytest.raises(AppError, match="must be below the greatest"):
         markets.with_limits(settings, data, table, 10.0, 5.0)
@@ -220,9 +220,11 @@ def test_the_excel_history_is_a_real_workbook():
 
 def test_investors_are_named_as_one_would_say_it(box):
     drawn = crowd.load(MarketSettings(), SMALL, box)
-    assert (drawn.title, drawn.heading) == ("60 simulated", "60 simulated investors")
+    assert crowd.title(drawn) == "60 simulated"
+    assert crowd.heading(drawn) == "60 simulated investors"
     read = people_of(box, "wide")
-    assert (read.title, read.heading) == ("80 from clients.csv", "80 investors from clients.csv")
+    assert crowd.title(read) == "80 from clients.csv"
+    assert crowd.heading(read) == "80 investors from clients.csv"
 
 
 def test_one_asset_is_no_market(box):

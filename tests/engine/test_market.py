@@ -12,8 +12,8 @@ from imop_engine.loading import (
     MarketSource,
     SourceWords,
     TableFile,
+    load_investors,
     load_market,
-    load_portfolios,
 )
 from imop_engine.market import Market
 
@@ -110,8 +110,8 @@ def test_a_history_read_back_gives_the_bundled_moments(tmp_path):
 def test_portfolios_are_read_on_the_assets_of_a_market(tmp_path):
     path = tmp_path / "held.csv"
     path.write_text("investor,A,B\nann,0.25,0.75\nbob,1,0\n")
-    held = load_portfolios(TableFile.at(path), ("A", "B"))
-    assert held.weights.loc["ann"].tolist() == [0.25, 0.75]
+    held = load_investors(TableFile.at(path), ("A", "B"))
+    assert held.holdings.loc["ann"].tolist() == [0.25, 0.75]
 
 
 def test_names_of_0_1_0_are_still_found_in_tables():

@@ -9,7 +9,7 @@ import pytest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.cli import main
-from imop_engine.loading import MarketSource, TableFile, load_market, load_portfolios
+from imop_engine.loading import MarketSource, TableFile, load_investors, load_market
 from imop_engine.moments import estimate_moments
 from imop_engine.population import WeightLaw, simulate_population
 from imop_engine.tables.export import FORMATS, write_table
@@ -46,12 +46,12 @@ def test_files_keep_every_digit(ending, layout, clientele, in_memory, tmp_path):
     portfolios = write_table(people, tmp_path / f"portfolios{ending}")
 
     read = load_market(MarketSource(history=TableFile.at(returns)))
-    held = load_portfolios(TableFile.at(portfolios), read.names)
+    held = load_investors(TableFile.at(portfolios), read.names)
     study = imop.run_study(
-        read.returns_by_asset, read.covariance_by_asset, held.weights, attributes=held.attributes,
+        read.returns_by_asset, read.covariance_by_asset, held.holdings, attributes=held.attributes,
         dates=held.dates,
     )  # fmt: skip
-    np.testing.assert_array_equal(held.weights.to_numpy(), clientele.portfolios)
+    np.testing.assert_array_equal(held.portfolios, clientele.portfolios)
     np.testing.assert_array_equal(study.theta, in_memory.theta)
     assert list(study.data.portfolios.index) == list(clientele.ids)
     dates = pd.to_datetime(study.frame_investors["date"])
