@@ -10,7 +10,8 @@ import types
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-WeightFamily = Literal["normal", "uniform", "beta", "segments"]
+from imop_engine.weight_families import DRAWN
+
 Noise = Literal["round", "gaussian", "uniform", "none"]
 MarketSource = Literal["bundled", "upload", "tickers", "moments"]
 InvestorSource = Literal["simulate", "sample", "upload"]
@@ -20,6 +21,7 @@ Anchoring = Literal["history", "assets", "none"]
 Algorithm = Literal["accelerated", "full", "newton"]
 
 GRIDS: Final[tuple[Grid, ...]] = ("exact", 6, 11, 21, 41, 81)
+SEGMENTS: Final = "segments"  # three groups of investors instead of one distribution of weights
 T = TypeVar("T")
 
 
@@ -69,13 +71,17 @@ class Simulation:
     """Who is simulated, and how well their portfolios are seen."""
 
     count: int = 1000
-    weights: WeightFamily = "normal"
+    weights: str = "normal"  # a distribution of the engine's registry, or SEGMENTS
     mean: float = 0.5
     sd: float = 0.15
     noise: Noise = "round"
     noise_level: float = 0.001
     views: float = 0.0  # standard deviation of the beliefs around the market's own returns
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.weights not in (*DRAWN, SEGMENTS):
+            raise ValueError(f"{self.weights!r} is not {(*DRAWN, SEGMENTS)}")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.backends import BACKENDS, Backend, make_backend
+from imop_engine.backends import Backend, make_backend
 from imop_engine.batch import batch_update
 from imop_engine.capabilities import Capability
 from imop_engine.conditions import GeneralArrays, forward_bounds
@@ -25,17 +24,16 @@ from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.history import History, Recorder
 from imop_engine.identified_subspace import ZERO_EIGENVALUE_OF_STREAM, IdentifiedSubspace
+from imop_engine.learner_options import FULL, NATIVE, NEWTON, LearnerOptions, Rate
 from imop_engine.learner_state import ActiveSet, LearnerState
 from imop_engine.problem import Problem
 from imop_engine.rounds import Rounds, run_backend, run_curve
 from imop_engine.second_order import SEARCH_WEIGHTS, SecondOrderState, flat_start, opening_rates
-from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT, is_rate
-from imop_engine.weights import EDGE, lam_of, simplex_rows, weight_grid
+from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT
+from imop_engine.weights import lam_of, simplex_rows, weight_grid
 
 LOG = logging.getLogger("imop")
-ALGORITHMS = ("accelerated", "full", "newton")
 CHUNK = 4096  # rounds a compiled call runs at most: it reports theta after each of them
-Rate = float | Callable[[int], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,67 +73,22 @@ class OnlineLearner:
         algorithm: str = "accelerated",
         rate: Rate = 5.0,
         theta0: ArrayLike | None = None,
-        backend: str = "native",
+        backend: str = NATIVE,
         node_limit: int = NODE_LIMIT,
         batch: int = 1,
         forgetting: float = 1.0,
     ) -> None:
-        if algorithm not in ALGORITHMS:
-            raise InvalidInput(
-                f"there is no algorithm {algorithm!r}; use one of {', '.join(ALGORITHMS)}."
-            )
-        self.exact = isinstance(weights, str)
-        if self.exact and weights != "exact":
-            raise InvalidInput(f"weights must be a number K, a list or 'exact'; got {weights!r}.")
-        if self.exact and algorithm == "full":
-            raise InvalidInput(
-                "algorithm 'full' compares the weights of a grid one by one, so it needs one: "
-                "give weights=41, or use algorithm='accelerated' with weights='exact'."
-            )
-        if algorithm == "newton" and not (self.exact and problem.can(Capability.BUDGET_AND_CAPS)):
-            raise InvalidInput(
-                "algorithm 'newton' works on the exact frontier of a portfolio problem: give it "
-                "weights='exact', or use algorithm='accelerated'."
-            )
-        if not 0.5 <= forgetting <= 1.0 or (forgetting < 1.0 and algorithm != "newton"):
-            raise InvalidInput(
-                f"forgetting={forgetting!r} is not possible: it belongs to algorithm='newton' and "
-                "lies between 0.5 and 1; the other algorithms follow changes by a constant rate, "
-                "rate=lambda t: 5.0."
-            )
-        if self.exact and not problem.can(Capability.FRONTIER_CURVE):
-            raise InvalidInput(
-                f"weights='exact' needs a frontier curve, which {problem.p} objectives do not "
-                "have; give a grid, weights=66 for example."
-            )
-        if backend not in BACKENDS:
-            raise InvalidInput(
-                f"there is no backend {backend!r}; use one of {', '.join(BACKENDS)}."
-            )
-        if self.exact and backend != "native":
-            raise InvalidInput("weights='exact' is what the native backend does; give a grid here.")
-        if not callable(rate) and not is_rate(rate):
-            raise InvalidInput(f"the rate must be a positive number or a function; got {rate!r}.")
-        if type(batch) is not int:
-            raise InvalidInput(f"batch must be a whole number; got {batch!r}.")
-        if batch < 1 or (batch > 1 and (algorithm != "accelerated" or backend != "native")):
-            raise InvalidInput(
-                f"batch={batch} needs algorithm='accelerated' and backend='native'; "
-                "one decision at a time is batch=1."
-            )
-        if node_limit < 3:
-            raise InvalidInput(f"node_limit must be at least 3; got {node_limit}.")
+        options = LearnerOptions(weights, algorithm, rate, backend, node_limit, batch, forgetting)
+        self.weights_: Vector = options.grid(problem)
         self.problem = problem
-        self.algorithm = algorithm
-        self.rate = rate
-        self.backend = backend
-        self.node_limit = int(node_limit)
-        self.batch = int(batch)
-        self.forgetting = float(forgetting)
+        self.exact = options.exact
+        self.algorithm = options.algorithm
+        self.rate = options.rate
+        self.backend = options.backend
+        self.node_limit = int(options.node_limit)
+        self.batch = options.batch
+        self.forgetting = float(options.forgetting)
         self._waiting = np.empty((0, problem.n))
-        self.weights_: Vector = (
-            np.array([EDGE, 1.0 - EDGE]) if self.exact else weight_grid(problem, weights)
-        )
         start = (
             np.zeros(problem.theta_size)
             if theta0 is None
@@ -187,7 +140,7 @@ class OnlineLearner:
         return result
 
     def _second_order(self) -> SecondOrderState:
-        if self.algorithm != "newton":
+        if self.algorithm != NEWTON:
             raise InvalidInput(
                 f"algorithm {self.algorithm!r} collects no information; use algorithm='newton', "
                 "or imop.identification(problem, theta, decisions) for any estimate."
@@ -210,9 +163,9 @@ class OnlineLearner:
         theta = self.theta_.copy()
         information = self._information.copy()
         told = Rounds.empty(len(Y), theta.size)
-        if self.algorithm == "newton":
+        if self.algorithm == NEWTON:
             done = self._run_newton(theta, Y, rates, told, information)
-        elif self.backend != "native":
+        elif self.backend != NATIVE:
             done = run_backend(self._solver, self.algorithm, self._middle, theta, Y, rates, told)
         elif self.problem.can(Capability.BUDGET_AND_CAPS):
             done = self._run_portfolio(theta, Y, rates, told)
@@ -268,7 +221,7 @@ class OnlineLearner:
                 arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
                 theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper,
                 arrays.caps, arrays.least_variance, arrays.least_variance_state, theta, Y, rates,
-                np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == "full",
+                np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == FULL,
                 self.node_limit, active.rows, active.sides, active.size,
                 told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives, told.thetas,
             )
@@ -301,7 +254,7 @@ class OnlineLearner:
                 a.on_theta, a.constant, c.on_free, c.lower, c.upper, c.pair_x, c.pair_s, c.case,
                 a.plane, a.point, problem.theta.projector, problem.theta.offset, lower, upper,
                 problem.rhs0, problem.rhs, theta, Y, rates, self._middle,
-                self.algorithm == "full", self.node_limit,
+                self.algorithm == FULL, self.node_limit,
                 told.losses, np.empty(len(Y), np.int64), told.nodes, told.gaps, told.objectives,
                 told.thetas,
             )

@@ -21,9 +21,10 @@ from imop_engine.frontier import efficient_frontier
 from imop_engine.investors import SIMULATED, Investors
 from imop_engine.problem import Problem
 from imop_engine.results import risk_aversion
-from imop_engine.simulate import draw_weights, observe
+from imop_engine.simulate import observe
+from imop_engine.weight_families import DRAWN, family
+from imop_engine.weight_families.base import Shape
 
-FAMILIES: Final = ("normal", "uniform", "beta", "mixture")
 # Shares that a person wrote down as decimals add up to one only to the last bits.
 SHARES_TOLERANCE: Final = 1e-9
 SEGMENT: Final = "segment"  # the attribute that names an investor's group
@@ -43,12 +44,12 @@ class WeightLaw:
     parts: tuple[tuple[float, float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.family not in FAMILIES:
+        if self.family not in DRAWN:
             raise InvalidInput(
                 f"There is no weight distribution {self.family!r}; choose one of "
-                f"{', '.join(FAMILIES)}."
+                f"{', '.join(DRAWN)}."
             )
-        if (self.family == "mixture") != bool(self.parts):
+        if family(self.family).has_parts != bool(self.parts):
             raise InvalidInput(
                 "A mixture needs parts, each (share, mean, sd), and only a mixture has them."
             )
@@ -57,12 +58,7 @@ class WeightLaw:
 
     def draw(self, count: int, rng: np.random.Generator) -> Vector:
         """That many weights."""
-        if self.family != "mixture":
-            return draw_weights(self.family, count, self.mean, self.sd, rng)
-        which = rng.choice(len(self.parts), count, p=_normalised([p[0] for p in self.parts]))
-        drawn = np.array([draw_weights("normal", count, m, s, rng) for _, m, s in self.parts])
-        result: Vector = drawn[which, np.arange(count)]
-        return result
+        return family(self.family).drawn(Shape(self.mean, self.sd, self.parts), count, rng)
 
 
 USUAL: Final = WeightLaw()

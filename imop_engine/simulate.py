@@ -12,16 +12,16 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
 
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.investors import SIMULATED, Investors, numbered
 from imop_engine.problem import Problem
+from imop_engine.weight_families import drawn_by_mean_and_sd, family
+from imop_engine.weight_families.base import Shape
 
 FloatArray = NDArray[np.float64]
 
-WEIGHT_FAMILIES: Final = ("normal", "uniform", "beta")
 NOISES: Final = ("round", "gaussian", "uniform", "dirichlet", "epsilon", "none")
 
 # A random feasible portfolio is a mixture of this many random corners of the feasible set.
@@ -118,23 +118,13 @@ def draw_weights(
     """
     if not isinstance(weights, str):
         return _given_weights(weights, count)
-    if weights not in WEIGHT_FAMILIES:
+    known = drawn_by_mean_and_sd()
+    if weights not in known:
         raise InvalidInput(
             f"There is no weight distribution {weights!r}; choose one of "
-            f"{', '.join(WEIGHT_FAMILIES)}, or pass an array with one weight per investor."
+            f"{', '.join(known)}, or pass an array with one weight per investor."
         )
-    if weights == "uniform":
-        return rng.uniform(0.0, 1.0, count)
-    if not 0.0 <= mean <= 1.0:
-        raise InvalidInput(f"The mean weight is {mean:g}; weights lie between 0 and 1.")
-    if not (sd > 0.0 and np.isfinite(sd)):
-        raise InvalidInput(
-            f"The standard deviation of the weights is {sd:g}; give a positive number, or pass "
-            "an array of equal weights if every investor is to have the same one."
-        )
-    if weights == "normal":
-        return _truncated_normal(mean, sd, count, rng)
-    return _beta(mean, sd, count, rng)
+    return family(weights).drawn(Shape(mean, sd), count, rng)
 
 
 def _given_weights(weights: ArrayLike, count: int) -> FloatArray:
@@ -151,25 +141,6 @@ def _given_weights(weights: ArrayLike, count: int) -> FloatArray:
             f"The weight of investor {first + 1} is {given[first]:g}; weights lie between 0 and 1."
         )
     return given
-
-
-def _truncated_normal(mean: float, sd: float, count: int, rng: np.random.Generator) -> FloatArray:
-    # By the inverse of the distribution function: one uniform number per investor, so the draw of
-    # investor 10 does not depend on how often an earlier one would have been rejected.
-    low, high = ndtr((0.0 - mean) / sd), ndtr((1.0 - mean) / sd)
-    drawn = mean + sd * ndtri(rng.uniform(low, high, count))
-    return np.asarray(np.clip(drawn, 0.0, 1.0), dtype=np.float64)
-
-
-def _beta(mean: float, sd: float, count: int, rng: np.random.Generator) -> FloatArray:
-    widest = float(np.sqrt(mean * (1.0 - mean)))
-    if sd >= widest:
-        raise InvalidInput(
-            f"No beta distribution has mean {mean:g} and standard deviation {sd:g}; with that "
-            f"mean the standard deviation must be below {widest:.3g}."
-        )
-    concentration = mean * (1.0 - mean) / sd**2 - 1.0
-    return rng.beta(mean * concentration, (1.0 - mean) * concentration, count)
 
 
 def observe(

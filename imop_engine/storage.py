@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import InvalidInput
+from imop_engine.inference.estimating_equations import Refined
 from imop_engine.report.html import html_report
 from imop_engine.study.data import Reading, StudyData
 from imop_engine.study.outcome import Study
@@ -65,6 +66,7 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
         "figures": study.figures,
         "assets": list(study.problem.names),
         "estimate": study.theta.tolist(),
+        "solution": _solution_facts(study.solution),
         "anchors": [
             {"portfolio": _shares(row, study.problem.names), "return": float(value)}
             for row, value in zip(
@@ -78,6 +80,13 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
     if study.data.truth is not None:
         document["true"] = study.data.truth.tolist()
     return {str(key): plain(value) for key, value in document.items()}
+
+
+def _solution_facts(solution: Refined | None) -> dict[str, Any] | None:
+    """How the estimate was refined; the returns themselves are the estimate."""
+    if solution is None:
+        return None
+    return {"steps": solution.steps, "converged": solution.converged, "left": solution.left}
 
 
 def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
@@ -135,6 +144,8 @@ def load_study(folder: Path | str) -> Study:
         data = _load_data(source / INPUTS, document)
         theta = np.array(document["estimate"], dtype=float)
         seconds = float(document["figures"]["seconds"])
+        facts = document.get("solution")  # studies of version 0.1.0 have none: they refine again
+        solution = None if facts is None else Refined(theta, **facts)
     except (OSError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -144,7 +155,7 @@ def load_study(folder: Path | str) -> Study:
         ) from None
     state = load_state(source / INPUTS / CHECKPOINT)
     problem = make_problem(data, settings, state)
-    return Study(settings, data, problem, problem.check_theta(theta), state, seconds)
+    return Study(settings, data, problem, problem.check_theta(theta), state, seconds, solution)
 
 
 def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
-from imop_engine.simulate import NOISES, WEIGHT_FAMILIES, round_portfolios, simulate_investors
+from imop_engine.simulate import NOISES, round_portfolios, simulate_investors
+from imop_engine.weight_families import drawn_by_mean_and_sd
 
 PAPER = market("paper8")
 PROBLEM = imop.portfolio_problem(PAPER.covariance, names=PAPER.names)
@@ -19,7 +20,7 @@ def draw(count=200, seed=1, **options):
     return simulate_investors(PROBLEM, PAPER.expected_returns, count, rng=rng, **options)
 
 
-@pytest.mark.parametrize("weights", WEIGHT_FAMILIES)
+@pytest.mark.parametrize("weights", drawn_by_mean_and_sd())
 @pytest.mark.parametrize("noise", NOISES)
 def test_portfolios_are_portfolios(weights, noise):
     drawn = draw(weights=weights, noise=noise)

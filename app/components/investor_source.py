@@ -15,27 +15,27 @@ from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
 from imop_app.settings import (
+    SEGMENTS,
     InvestorBatch,
     InvestorSettings,
     InvestorSource,
     Noise,
     Simulation,
     StoredFile,
-    WeightFamily,
 )
 from imop_app.state import AppState, place
 from imop_engine.sentences.words import word
+from imop_engine.weight_families import drawn_by_mean_and_sd
+from imop_engine.weight_families import family as weight_family
 
 SOURCES: Final[dict[InvestorSource, str]] = {
     "simulate": "Simulate",
     "sample": "Sample file",
     "upload": "Upload portfolios",
 }
-FAMILIES: Final[dict[WeightFamily, str]] = {
-    "normal": "Bell-shaped (normal, cut to 0–1)",
-    "uniform": "Even (uniform)",
-    "beta": "Skewed (beta)",
-    "segments": "Three groups: careful, balanced, bold",
+FAMILIES: Final[dict[str, str]] = {
+    **{name: weight_family(name).label for name in drawn_by_mean_and_sd()},
+    SEGMENTS: "Three groups: careful, balanced, bold",
 }
 NOISES: Final[dict[Noise, str]] = {
     "round": "Rounded",
@@ -137,7 +137,7 @@ def _simulation(before: InvestorBatch | None) -> Simulation:
     return Simulation(int(count), family, mean, sd, noise, level, views, int(seed))
 
 
-def _shape(family: WeightFamily, chosen: Simulation) -> tuple[float, float]:
+def _shape(family: str, chosen: Simulation) -> tuple[float, float]:
     left, right = st.columns(2)
     mean = left.slider(
         "Mean weight",
@@ -146,7 +146,7 @@ def _shape(family: WeightFamily, chosen: Simulation) -> tuple[float, float]:
         step=0.05,
         value=chosen.mean,
         key="mean",
-        disabled=family in ("uniform", "segments"),
+        disabled=family == SEGMENTS or not weight_family(family).has_mean_and_sd,
         help="The typical weight: higher means more appetite for risk.",
     )
     sd = right.slider(
@@ -156,7 +156,7 @@ def _shape(family: WeightFamily, chosen: Simulation) -> tuple[float, float]:
         step=0.05,
         value=chosen.sd,
         key="sd",
-        disabled=family == "uniform",
+        disabled=family != SEGMENTS and not weight_family(family).has_mean_and_sd,
         help="Standard deviation of the weights: how much the investors differ.",
     )
     return mean, sd

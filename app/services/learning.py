@@ -59,7 +59,7 @@ def defaults(market: MarketSettings, batch: InvestorBatch) -> LearnSettings:
 
 def algorithms() -> tuple[str, ...]:
     """The algorithms the engine has."""
-    from imop_engine.learner import ALGORITHMS
+    from imop_engine.learner_options import ALGORITHMS
 
     return tuple(ALGORITHMS)
 

@@ -13,7 +13,13 @@ from imop_app.home import FileBox
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import PREPARATION, compiled
-from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
+from imop_app.settings import (
+    SEGMENTS,
+    InvestorBatch,
+    InvestorSettings,
+    MarketSettings,
+    Simulation,
+)
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import sample_portfolios
 from imop_engine.investors import SIMULATED, joined
@@ -93,7 +99,7 @@ def _simulated(settings: MarketSettings, data: Market, simulation: Simulation) -
 def _laws(simulation: Simulation) -> Any:
     from imop_engine.population import Segment, WeightLaw
 
-    if simulation.weights != "segments":
+    if simulation.weights != SEGMENTS:
         return WeightLaw(simulation.weights, simulation.mean, simulation.sd)
     return [
         Segment(name, share, WeightLaw("normal", mean, 0.6 * simulation.sd))

@@ -15,6 +15,7 @@ import typer
 from imop_engine.commands import common
 from imop_engine.commands.options import Json, Kind, LimitOptions, MarketFiles, Seed, grouped
 from imop_engine.errors import InvalidInput
+from imop_engine.weight_families import DRAWN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,7 @@ class WeightOptions:
 
     investors: Annotated[int, typer.Option("--investors", min=1, help="How many.")] = 1000
     weights: Annotated[
-        str, typer.Option(help="Weights on return: normal, uniform, beta or mixture.")
+        str, typer.Option(help=f"Weights on return: {', '.join(DRAWN[:-1])} or {DRAWN[-1]}.")
     ] = "normal"
     mean: Annotated[float, typer.Option(help="Mean weight, of normal and beta.")] = 0.5
     sd: Annotated[float, typer.Option(help="Spread of the weights, of normal and beta.")] = 0.15

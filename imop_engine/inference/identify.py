@@ -130,6 +130,7 @@ def identification(
     *,
     noise_sd: float | None = None,
     seed: int = 0,
+    solution: Refined | None = None,
 ) -> Identification:
     """Say of each return how far `decisions` determine it, around the estimate `theta`.
 
@@ -140,6 +141,8 @@ def identification(
     Standard errors are the larger of those by the noise (estimated unless `noise_sd` is given) and
     those by the scores' own spread, which ask nothing of the noise (the sandwich). Bias and slope
     come from a simulated study whose errors are drawn with `seed`.
+
+    `solution` is what `refine` gave for the same portfolios, where that was done already.
 
     Where the anchors leave shift or scale open, intervals of `relative` assets hold at the shift
     and scale of the estimate, and `gauge` says what is open.
@@ -163,7 +166,7 @@ def identification(
         raise InvalidInput(f"the level is {level:g}; give a number between 0 and 1, 0.95 say.")
     r = problem.check_theta(theta)
     Y = some_decisions(problem, decisions)
-    solution = refine_counts(problem, Y, r)
+    solution = refine_counts(problem, Y, r) if solution is None else solution
     info = information(efficient_frontier(problem, solution.theta), Y)
     noise = (
         estimate_noise(info.frontier, Y, info.projection)

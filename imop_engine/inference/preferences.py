@@ -25,7 +25,7 @@ from scipy.stats import chi2
 from imop_engine.arguments import Vector, vector
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier
-from imop_engine.inference.families import FAMILIES, Family, fit_counts
+from imop_engine.inference.family_fit import fit_counts
 from imop_engine.inference.fit import (
     Noise,
     estimate_noise,
@@ -45,6 +45,8 @@ from imop_engine.inference.weight_bins import (
     without_inner,
 )
 from imop_engine.results import risk_aversion
+from imop_engine.weight_families import fitted_families
+from imop_engine.weight_families.base import Family
 
 LEAST_INVESTORS: Final = 20  # fewer than this say little of a distribution with two parameters
 MOST_SEGMENTS: Final = 10  # a number with more values than this is cut at its quartiles
@@ -91,7 +93,8 @@ class FittedFamily:
         """Share of investors at or below a weight."""
         w = np.clip(np.asarray(weight, dtype=float), 0.0, 1.0)
         values = np.array(list(self.parameters.values()))
-        result: Vector = FAMILIES[self.name].cdf(w, FAMILIES[self.name].inner(values))
+        family = fitted_families()[self.name]
+        result: Vector = family.cdf(w, family.inner(values))
         return result
 
     def density(self, weight: ArrayLike) -> Vector:
@@ -250,7 +253,7 @@ def weight_distribution(
     *,
     grid: ArrayLike | None = None,
     plateaus: Sequence[tuple[float, float]] = (),
-    families: Sequence[str] = tuple(FAMILIES),
+    families: Sequence[str] | None = None,
 ) -> WeightDistribution:
     """Describe weights by a histogram and fitted families, with a test of each and a choice.
 
@@ -292,11 +295,13 @@ def weight_distribution(
             f"a distribution needs at least {LEAST_INVESTORS} investors; there are {len(w)}. "
             "Give more, or read their weights one by one."
         )
-    unknown = [name for name in families if name not in FAMILIES]
+    known = fitted_families()
+    families = tuple(known) if families is None else families
+    unknown = [name for name in families if name not in known]
     if unknown or not families:
         raise InvalidInput(
             f"there is no family {unknown[0] if unknown else ''!r}; choose among "
-            f"{', '.join(FAMILIES)}."
+            f"{', '.join(known)}."
         )
     values = grid_values(w, grid)
     edges = without_inner(even_bins(w) if values is None else bins_around(values), plateaus)
@@ -306,7 +311,7 @@ def weight_distribution(
             f"all {len(w)} weights fall in one cell around {float(np.median(w)):.3g}; there is no "
             "distribution to fit. Describe them by that one weight."
         )
-    fits = tuple(_fit(FAMILIES[name], edges, counts) for name in families)
+    fits = tuple(_fit(known[name], edges, counts) for name in families)
     return WeightDistribution(edges, counts, values is not None, fits)
 
 
@@ -372,11 +377,11 @@ def _test(
     """
     total = int(counts.sum())
     while True:
-        starts = merge_bins(total * family.cells(edges, inner))
+        starts = merge_bins(total * family.bins(edges, inner))
         edges = np.append(edges[starts], 1.0)
         counts = np.add.reduceat(counts, starts)
         inner, _ = fit_counts(family, edges, counts, inner)
-        expected = total * family.cells(edges, inner)
+        expected = total * family.bins(edges, inner)
         if len(expected) == 1 or expected.min() >= LEAST_EXPECTED:
             break
     chi_square = float(np.sum((counts - expected) ** 2 / expected))

@@ -8,6 +8,7 @@ intervals rest. On 20 stocks and 1,000 rounded portfolios a stream ended 0.68 of
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import ImopError
 from imop_engine.frontier import efficient_frontier
+from imop_engine.inference.estimating_equations import Refined, refine
+from imop_engine.least_squares import polish
 from imop_engine.problem import Problem
 
 TURNS: Final = 4
@@ -28,40 +31,54 @@ SLACK: Final = 0.5
 ENOUGH_PORTFOLIOS: Final = 4000
 
 
-def joint_estimate(problem: Problem, decisions: Matrix, theta: Vector) -> tuple[Vector, str]:
-    """Returns fitted to all portfolios: by least squares, then by the estimating equations.
+@dataclass(frozen=True, eq=False)
+class JointEstimate:
+    """The returns that explain all portfolios together, and how they were found."""
+
+    theta: Vector
+    solution: Refined | None  # where the estimating equations are solved; None: theta is elsewhere
+    note: str  # why the search stopped early; empty where it did not
+
+
+def joint_estimate(problem: Problem, decisions: Matrix, theta: Vector) -> JointEstimate:
+    """Fit all portfolios together.
 
     Args:
-        problem: What is decided, and which theta are possible.
-        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
-        theta: Where to start, yearly expected returns.
+        problem: a portfolio problem with its anchors.
+        decisions: the portfolios, one per row, shares of each asset.
+        theta: yearly expected returns to start from, a learner's.
 
     Returns:
-        The estimate, and a sentence where the fit did not come to its end.
+        The refined returns; the best ones of the turns where those explain the portfolios better.
     """
-    from imop_engine.inference.estimating_equations import refine
-    from imop_engine.least_squares import polish
-
     some = decisions[:: -(-len(decisions) // ENOUGH_PORTFOLIOS)]
     best, least = theta, total_loss(problem, some, theta)
+    solution: Refined | None = None
     try:
         for _ in range(TURNS):
             before = least
-            for search in (polish, refine):
-                found: Vector = search(problem, some, best).theta
-                loss = total_loss(problem, some, found)
-                if loss < least:
-                    best, least = found, loss
+            polished = polish(problem, some, best).theta
+            loss = total_loss(problem, some, polished)
+            if loss < least:
+                best, least = polished, loss
+            solution = refine(problem, some, best)
+            loss = total_loss(problem, some, solution.theta)
+            if loss < least:
+                best, least = solution.theta, loss
             if least >= (1.0 - ENOUGH) * before:
                 break
         if len(some) < len(decisions):
             best = polish(problem, decisions, best).theta
             least = total_loss(problem, decisions, best)
-        settled: Vector = refine(problem, decisions, best).theta
+        # where the turns saw all portfolios, their last refinement is the one to end with
+        if solution is None or len(some) < len(decisions):
+            solution = refine(problem, decisions, best)
     except ImopError as error:
-        return best, f"The portfolios were not fitted together to the end: {error}"
-    close = total_loss(problem, decisions, settled) <= (1.0 + SLACK) * least
-    return (settled if close else best), ""
+        note = f"The portfolios were not fitted together to the end: {error}"
+        return JointEstimate(best, None, note)
+    if total_loss(problem, decisions, solution.theta) <= (1.0 + SLACK) * least:
+        return JointEstimate(solution.theta, solution, "")
+    return JointEstimate(best, None, "")
 
 
 def total_loss(problem: Problem, decisions: Matrix, theta: Vector) -> float:

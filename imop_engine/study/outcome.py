@@ -17,6 +17,7 @@ import pandas as pd
 from imop_engine.arguments import Vector
 from imop_engine.errors import ImopError
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
+from imop_engine.inference.estimating_equations import Refined
 from imop_engine.inference.fit import Fit, measure_fit
 from imop_engine.inference.preferences import (
     Preferences,
@@ -46,6 +47,7 @@ class Study:
     theta: Vector
     state: StudyState
     seconds: float
+    solution: Refined | None = None  # how theta solves the estimating equations, if it does
 
     @property
     def rounds(self) -> int:
@@ -105,6 +107,7 @@ class Study:
                 self.decisions,
                 level=self.settings.level,
                 seed=self.settings.seed,
+                solution=self.solution,
             )
 
         return _attempt(compute)

@@ -10,6 +10,7 @@ import numpy as np
 
 from imop_engine.arguments import Vector, asset
 from imop_engine.errors import InvalidInput
+from imop_engine.learner_options import LearnerOptions
 from imop_engine.limits import Limits
 
 STARTS: Final = ("search", "history", "zero")
@@ -71,12 +72,17 @@ class StudySettings:
                 f"the level of the intervals is {self.level:g}; give a number between 0 and 1, "
                 "0.95 say."
             )
-        if not (self.weights == "exact" or (type(self.weights) is int and self.weights >= 2)):
+        if type(self.weights) is not int and not isinstance(self.weights, str):
             raise InvalidInput(
                 f"weights is {self.weights!r}; give a whole number from 2 up, 41 say, or 'exact'."
             )
-        if not (np.isfinite(self.rate) and self.rate > 0):
-            raise InvalidInput(f"the rate is {self.rate:g}; give a positive number, 5 say.")
+        if callable(self.rate):
+            raise InvalidInput("the rate is a function; a study takes a positive number, 5 say.")
+        self.learner_options()  # refuses what no learner could do
+
+    def learner_options(self) -> LearnerOptions:
+        """How the learner of the study learns."""
+        return LearnerOptions(self.weights, self.algorithm, self.rate, forgetting=self.forgetting)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""

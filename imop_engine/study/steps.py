@@ -229,13 +229,15 @@ def _run(
         # at most twice the last step, so one lucky measurement does not freeze the page
         pace = min(2.0, STEP_SECONDS / max(took, 1e-6))
         size = max(1, min(largest, int(size * pace)))
-    theta = learner.theta_.copy()
+    theta, solution = learner.theta_.copy(), None
     if settings.refine:
         yield Progress(REFINING, total, total, theta, loss, state)
-        theta, note = joint_estimate(problem, Y, theta)
-        data = replace(data, notes=(*data.notes, note)) if note else data
+        found = joint_estimate(problem, Y, theta)
+        theta, solution = found.theta, found.solution
+        data = replace(data, notes=(*data.notes, found.note)) if found.note else data
     yield Progress(DESCRIBING, total, total, theta, loss, state)
-    study = Study(settings, data, problem, theta, state, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    study = Study(settings, data, problem, theta, state, seconds, solution)
     study.figures  # noqa: B018  computes every table, so that whoever gets the study has them
     yield Progress(DONE, total, total, theta, loss, state, study)
 

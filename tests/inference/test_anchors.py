@@ -10,7 +10,7 @@ from imop_engine.bundled import market
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.gauge import gauge_of
 from imop_engine.inference.anchors import held_assets
-from imop_engine.learner import ALGORITHMS
+from imop_engine.learner_options import ALGORITHMS
 from imop_engine.simulate import simulate_investors
 
 EIGHT = market("paper8")

@@ -8,7 +8,7 @@ from scipy.stats import kstest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
-from imop_engine.inference.families import FAMILIES, fit_counts
+from imop_engine.inference.family_fit import fit_counts
 from imop_engine.inference.preferences import (
     investor_preferences,
     plateaus_of,
@@ -17,6 +17,7 @@ from imop_engine.inference.preferences import (
 )
 from imop_engine.inference.weight_bins import bins_around, even_bins, merge_bins
 from imop_engine.simulate import simulate_investors
+from imop_engine.weight_families import fitted_families
 
 MARKETS = {name: market(name) for name in ("paper8", "us20")}
 PROBLEMS = {name: imop.portfolio_problem(m.covariance) for name, m in MARKETS.items()}
@@ -231,7 +232,7 @@ def test_simulated_investors_end_to_end():
     assert told.best.parameters["sd"] == pytest.approx(0.15, abs=0.02)
     table = told.to_frame()
     assert table["chosen"].sum() == 1
-    assert set(table["family"]) == set(FAMILIES)
+    assert set(table["family"]) == set(fitted_families())
     area = told.histogram()
     assert (area["density"] * (area["high"] - area["low"])).sum() == pytest.approx(1.0)
 
@@ -250,11 +251,11 @@ def test_the_fit_is_an_optimum():
     w = mixture(rng, 1000)
     edges = even_bins(w)
     counts = np.histogram(w, edges)[0]
-    for family in FAMILIES.values():
+    for family in fitted_families().values():
         inner, value = fit_counts(family, edges, counts)
         for _ in range(50):
             other = inner + rng.normal(0, 0.01, inner.size)
-            assert np.sum(counts * np.log(family.cells(edges, other))) <= value + 1e-6
+            assert np.sum(counts * np.log(family.bins(edges, other))) <= value + 1e-6
 
 
 def test_merged_cells_expect_five_or_more():

@@ -14,7 +14,6 @@ import imop_engine as imop
 import reference
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
-from imop_engine.inference import estimating_equations
 from imop_engine.population import simulate_population
 from imop_engine.simulate import simulate_investors
 from imop_engine.study import load_state, more_steps, save_state
@@ -60,9 +59,9 @@ def test_a_study_is_what_its_parts_say(study, moments, portfolios):
     learner = imop.OnlineLearner(problem, weights="exact", theta0=start.theta_)
     learner.partial_fit(portfolios)
     np.testing.assert_array_equal(study.state.learned.theta, learner.theta_)
-    refined, note = joint_estimate(problem, portfolios.to_numpy(), learner.theta_)
-    np.testing.assert_array_equal(study.theta, refined)
-    assert note == ""
+    refined = joint_estimate(problem, portfolios.to_numpy(), learner.theta_)
+    np.testing.assert_array_equal(study.theta, refined.theta)
+    assert refined.note == ""
     assert study.problem.theta.contains(study.theta)
 
 
@@ -75,7 +74,7 @@ def test_fitting_together_gets_over_what_stops_each_search_alone(us20):
     problem = imop.anchor_by_history(free, truth, held)
     learner = imop.OnlineLearner(problem, weights="exact", theta0=us20.expected_returns)
     start = learner.partial_fit(held).theta_
-    found, _ = joint_estimate(problem, held, start)
+    found = joint_estimate(problem, held, start).theta
     alone = [search(problem, held, start).theta for search in (imop.polish, imop.refine)]
     least = min(total_loss(problem, held, theta) for theta in (start, *alone))
     assert total_loss(problem, held, found) <= least * (1 + 1e-9)
@@ -89,10 +88,9 @@ def test_equations_are_believed_up_to_half_more_than_the_least_loss(
 ):
     """A solution of the estimating equations that explains the portfolios too badly is none."""
     held, problem = portfolios.to_numpy(), study.problem
-    monkeypatch.setattr(
-        estimating_equations, "refine", lambda *given: SimpleNamespace(theta=study.theta)
-    )
-    best, _ = joint_estimate(problem, held, study.theta)
+    refine = "imop_engine.study.joint_estimate.refine"
+    monkeypatch.setattr(refine, lambda *given: SimpleNamespace(theta=study.theta))
+    best = joint_estimate(problem, held, study.theta).theta
     least = total_loss(problem, held, best)
     away = problem.theta.projector @ np.random.default_rng(0).normal(size=problem.n)
 
@@ -100,11 +98,12 @@ def test_equations_are_believed_up_to_half_more_than_the_least_loss(
         return total_loss(problem, held, best + length * away) / least - times
 
     far = best + brentq(above, 0.0, 1.0) * away
-    monkeypatch.setattr(estimating_equations, "refine", lambda *given: SimpleNamespace(theta=far))
-    found, note = joint_estimate(problem, held, best)
-    assert np.array_equal(found, far) == taken
-    assert taken or total_loss(problem, held, found) <= least
-    assert note == ""
+    monkeypatch.setattr(refine, lambda *given: SimpleNamespace(theta=far))
+    found = joint_estimate(problem, held, best)
+    assert np.array_equal(found.theta, far) == taken
+    assert taken or total_loss(problem, held, found.theta) <= least
+    assert (found.solution is not None) == taken
+    assert found.note == ""
 
 
 def test_default_anchors_keep_what_history_says(study, moments):
