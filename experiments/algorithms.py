@@ -14,12 +14,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 K = 41
@@ -86,16 +86,16 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [_price(numbers), _accuracy(rows)],
         [Figure("errors", _chart(frame), "Error of every stream; ticks are medians.")],
-        [Table("algorithms", pd.DataFrame(rows), caption, 4)],
+        [ResultTable("algorithms", pd.DataFrame(rows), caption, 4)],
         numbers,
         {"errors": frame},
     )
 
 
-def _price(numbers: dict[str, float]) -> Finding:
+def _price(numbers: dict[str, float]) -> PaperFinding:
     prices = [value for name, value in numbers.items() if name.startswith("price")]
     cheap = max(prices) <= CHEAP
-    return Finding(
+    return PaperFinding(
         "Algorithm 1 solves K programs a round, Algorithm 2 one: 41 times the updates.",
         f"Here Algorithm 1 takes {min(prices):.2f} to {max(prices):.2f} times as long as "
         "Algorithm 2, over whole runs.",
@@ -107,11 +107,11 @@ def _price(numbers: dict[str, float]) -> Finding:
     )
 
 
-def _accuracy(rows: list[dict[str, object]]) -> Finding:
+def _accuracy(rows: list[dict[str, object]]) -> PaperFinding:
     wins = {str(row["problem"]): float(str(row["1 is nearer in (%)"])) for row in rows}
     text = "; ".join(f"{name} {share:.0f} %" for name, share in wins.items())
     one = [name for name, share in wins.items() if share > 50]
-    return Finding(
+    return PaperFinding(
         "The paper compares the two in time only.",
         f"Algorithm 1 ends nearer to the truth in this share of the streams: {text}.",
         "beyond",

@@ -16,12 +16,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
     Verdict,
 )
 from imop_experiments.paper import Array
@@ -155,7 +155,7 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [_holds(p, numbers), _faster(p, numbers)],
         [Figure("approximation", _chart(told, p), _CAPTION)],
-        [Table("approximation", table, caption, 5)],
+        [ResultTable("approximation", table, caption, 5)],
         numbers,
         {"gaps": frame},
     )
@@ -166,10 +166,10 @@ def _slope(told: pd.DataFrame, column: str) -> float:
     return float(np.polyfit(np.log(kept["K"]), np.log(kept[column]), 1)[0])
 
 
-def _holds(p: int, numbers: dict[str, float]) -> Finding:
+def _holds(p: int, numbers: dict[str, float]) -> PaperFinding:
     power = "1/K" if p == 2 else "1/√K"
     good = numbers["least_gap"] >= -SAME and numbers["largest_share_of_bound"] <= 1.0
-    return Finding(
+    return PaperFinding(
         f"0 ≤ l_K − l ≤ 16e(B + R)ζ/λ · {power} for p = {p}.",
         f"The least gap is {numbers['least_gap']:.1e}; the largest is "
         f"{numbers['largest_share_of_bound']:.1e} of the bound.",
@@ -178,12 +178,12 @@ def _holds(p: int, numbers: dict[str, float]) -> Finding:
     )
 
 
-def _faster(p: int, numbers: dict[str, float]) -> Finding:
+def _faster(p: int, numbers: dict[str, float]) -> PaperFinding:
     slope, wanted = numbers["slope_largest"], -STEEP[p]
     verdict: Verdict = "reproduced" if slope <= 0.9 * wanted else "differs"
     if slope <= 1.5 * wanted:
         verdict = "better"
-    return Finding(
+    return PaperFinding(
         f"“l_K − l is of O({'1/K' if p == 2 else '1/√K'})” when p = {p}.",
         f"The largest gap falls like K to the {slope:.2f}, the mean gap like K to the "
         f"{numbers['slope_mean']:.2f}.",

@@ -9,7 +9,15 @@ import pandas as pd
 
 import imop_engine as imop
 from imop_experiments import paper
-from imop_experiments.experiment import Experiment, Finding, Outcome, Part, Report, Result, Table
+from imop_experiments.experiment import (
+    Experiment,
+    Outcome,
+    PaperFinding,
+    Part,
+    Report,
+    Result,
+    ResultTable,
+)
 
 K = 41
 SIZES = (1, 2, 4, 8)
@@ -69,16 +77,16 @@ def report(outcome: Outcome) -> Report:
     caption = f"The same {rounds:,} decisions a stream for every size of batch."
     return Report(
         [_difficult(numbers), _useful(numbers)],
-        tables=[Table("batches", frame, caption, 4)],
+        tables=[ResultTable("batches", frame, caption, 4)],
         numbers=numbers,
     )
 
 
-def _difficult(numbers: dict[str, float]) -> Finding:
+def _difficult(numbers: dict[str, float]) -> PaperFinding:
     ratios = {case: numbers[f"ms_{case}_8"] / numbers[f"ms_{case}_2"] for case in CASES}
     hard = numbers["certified"] < 99.0 or max(ratios.values()) > DRASTIC
     text = ", ".join(f"{value:.1f} times ({CASES[case]})" for case, value in ratios.items())
-    return Finding(
+    return PaperFinding(
         "“The update is drastically more difficult to compute even for |N_t| = 2.”",
         f"Joint updates are solved to proven optimality in at least {numbers['certified']:.0f} % "
         f"of the updates of every row; an update with 8 decisions costs {text} one with 2.",
@@ -89,11 +97,11 @@ def _difficult(numbers: dict[str, float]) -> Finding:
     )
 
 
-def _useful(numbers: dict[str, float]) -> Finding:
+def _useful(numbers: dict[str, float]) -> PaperFinding:
     told = {case: (numbers[f"error_{case}_1"], numbers[f"error_{case}_8"]) for case in CASES}
     text = "; ".join(f"{CASES[c]} {one:.4f} and {eight:.4f}" for c, (one, eight) in told.items())
     better = [CASES[case] for case, (one, eight) in told.items() if eight < one]
-    return Finding(
+    return PaperFinding(
         "Mini-batches “enhance online learning” in general.",
         f"Median error with one and with eight decisions an update: {text}.",
         "beyond",

@@ -11,7 +11,15 @@ import pandas as pd
 import imop_engine as imop
 from imop_engine.problem import ParameterSet
 from imop_experiments import appendix, paper
-from imop_experiments.experiment import Experiment, Finding, Outcome, Part, Report, Result, Table
+from imop_experiments.experiment import (
+    Experiment,
+    Outcome,
+    PaperFinding,
+    Part,
+    Report,
+    Result,
+    ResultTable,
+)
 from imop_experiments.paper import Array
 
 TOLERANCE = 1e-6  # distance that counts as off; far above what projections leave
@@ -25,7 +33,7 @@ CASES = {
 
 
 @dataclass(frozen=True)
-class Case:
+class ConvexityCase:
     """What sampling needs to know of a problem."""
 
     problem: imop.Problem
@@ -44,11 +52,11 @@ def parts(quick: bool) -> list[Part]:
     ]
 
 
-def case_of(name: str) -> Case:
+def case_of(name: str) -> ConvexityCase:
     """The problems by name."""
     if name == "mqp":
         problem = paper.mqp("c")
-        return Case(
+        return ConvexityCase(
             problem,
             lambda theta, y: imop.efficient_frontier(problem, theta).project(y).points[0],
             lambda theta, w: imop.solve(problem, theta, w),
@@ -57,7 +65,7 @@ def case_of(name: str) -> Case:
         )
     if name == "portfolio":
         problem, _ = paper.portfolio()
-        return Case(
+        return ConvexityCase(
             problem,
             lambda theta, y: imop.efficient_frontier(problem, theta).project(y).points[0],
             lambda theta, w: imop.solve(problem, theta, w),
@@ -67,7 +75,7 @@ def case_of(name: str) -> Case:
     n = 2 if name == "plane" else 1
     bounds = ([0.0, 5.0], [5.0, 10.0]) if name == "ordered" else (0.0, 10.0)
     problem = appendix.problem(n, bounds)
-    return Case(
+    return ConvexityCase(
         problem,
         appendix.nearest,
         lambda theta, w: w * theta[:n] + (1 - w) * theta[n:],
@@ -133,14 +141,14 @@ def report(outcome: Outcome) -> Report:
     caption = "Share of random θ¹, θ², α (and y) for which a condition fails."
     return Report(
         [_example(numbers), _claimed(numbers, found), _own(numbers)],
-        tables=[Table("assumptions", pd.DataFrame(rows), caption, 2)],
+        tables=[ResultTable("assumptions", pd.DataFrame(rows), caption, 2)],
         numbers=numbers,
     )
 
 
-def _example(numbers: dict[str, float]) -> Finding:
+def _example(numbers: dict[str, float]) -> PaperFinding:
     fails = numbers["ordered_a"] + numbers["ordered_convex"]
-    return Finding(
+    return PaperFinding(
         "Appendix: for n = 1 and θ₁ ≤ θ₂ the example satisfies Assumption 3.3(a).",
         "Mixtures were efficient and l was convex in every draw."
         if fails == 0
@@ -154,7 +162,7 @@ def _example(numbers: dict[str, float]) -> Finding:
     )
 
 
-def _claimed(numbers: dict[str, float], found: dict[str, Result]) -> Finding:
+def _claimed(numbers: dict[str, float], found: dict[str, Result]) -> PaperFinding:
     worst = found["crossing"]["worst"]
     holds = numbers["crossing_a"] == 0 and numbers["plane_a"] == 0
     told = ""
@@ -164,7 +172,7 @@ def _claimed(numbers: dict[str, float], found: dict[str, Result]) -> Finding:
             f" For instance θ¹ = {one}, θ² = {two}, α = {worst['alpha']:.2f}: the mixture "
             f"{worst['x'][0]:.2f} is {worst['distance']:.2f} away from the efficient set."
         )
-    return Finding(
+    return PaperFinding(
         "Appendix: “W.l.o.g. θ₁ ≤ θ₂ … one can check that Assumption 3.3(a) is satisfied” for θ "
         "in [0, 10]² (and general n).",
         f"With Θ = [0, 10]² it fails in {numbers['crossing_a']:.1%} of the draws, with n = 2 in "
@@ -179,10 +187,10 @@ def _claimed(numbers: dict[str, float], found: dict[str, Result]) -> Finding:
     )
 
 
-def _own(numbers: dict[str, float]) -> Finding:
+def _own(numbers: dict[str, float]) -> PaperFinding:
     mqp, portfolio = numbers["mqp_convex"], numbers["portfolio_convex"]
     either = min(numbers["mqp_a"], numbers["mqp_b"]) == 0.0
-    return Finding(
+    return PaperFinding(
         "Experiments are run “even if these conditions are not satisfied”.",
         f"For the MQP (a) fails in {numbers['mqp_a']:.0%} and (b) in {numbers['mqp_b']:.0%} of the "
         f"draws, and l is not convex in {mqp:.1%}; for portfolios (a) fails in "

@@ -14,12 +14,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 GRIDS = (6, 11, 21, 41, 81, 161, 321, 641)
@@ -72,7 +72,7 @@ def report(outcome: Outcome) -> Report:
     worst = max(numbers["exact_normal"], numbers["exact_uniform"])
     best_grid = max(numbers["finest_normal"], numbers["finest_uniform"])
     good = worst <= 1.5 * best_grid and numbers["us_exact"] < numbers["us_finest"]
-    finding = Finding(
+    finding = PaperFinding(
         "“It is practically infeasible to enumerate all weights; K balances accuracy and cost.”",
         f"With the exact frontier the median error is {numbers['exact_normal']:.5f} (normal) and "
         f"{numbers['exact_uniform']:.5f} (uniform) at {numbers['us_exact']:.0f} µs a round; "
@@ -87,7 +87,7 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [finding],
         [Figure("errors", _chart(frame), _CAPTION)],
-        [Table("exact", frame, "Medians over the streams.", 5)],
+        [ResultTable("exact", frame, "Medians over the streams.", 5)],
         numbers,
     )
 

@@ -30,7 +30,7 @@ SECTIONS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class PaperFinding:
     """One claim beside what this run measured.
 
     The verdict is computed from the run's numbers: "reproduced", "better" than the paper,
@@ -58,7 +58,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A table that the page shows; every table is also a CSV file."""
 
     name: str
@@ -71,9 +71,9 @@ class Table:
 class Report:
     """What an experiment says: findings, figures, tables, and the numbers behind them."""
 
-    findings: Sequence[Finding]
+    findings: Sequence[PaperFinding]
     figures: Sequence[Figure] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[ResultTable] = ()
     numbers: dict[str, float] = field(default_factory=dict)
     data: dict[str, pd.DataFrame] = field(default_factory=dict)  # CSV only: too long to show
 

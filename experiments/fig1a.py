@@ -5,7 +5,15 @@ from __future__ import annotations
 import pandas as pd
 
 from imop_experiments import paper, trails
-from imop_experiments.experiment import Experiment, Figure, Finding, Outcome, Part, Report, Table
+from imop_experiments.experiment import (
+    Experiment,
+    Figure,
+    Outcome,
+    PaperFinding,
+    Part,
+    Report,
+    ResultTable,
+)
 
 K = 41
 FINE = 321  # so fine a grid that its own error is far below what is measured
@@ -51,15 +59,15 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [_fast(numbers), _robust(numbers), _floor(everything, numbers)],
         [Figure("errors", trails.chart(main, "c"), _CAPTION)],
-        [Table("ends", pd.DataFrame(rows), "Total error ‖ĉ − c‖ over the repetitions.", 3)],
+        [ResultTable("ends", pd.DataFrame(rows), "Total error ‖ĉ − c‖ over the repetitions.", 3)],
         numbers,
         {"errors_by_round": trails.summary(main), "errors": main},
     )
 
 
-def _fast(numbers: dict[str, float]) -> Finding:
+def _fast(numbers: dict[str, float]) -> PaperFinding:
     shares = [numbers[f"early_{a}"] / numbers[f"start_{a}"] for a in "12"]
-    return Finding(
+    return PaperFinding(
         "“Convergence for both algorithms is pretty fast.”",
         f"After {FAST_BY} rounds the average error is {shares[0]:.0%} (Algorithm 1) and "
         f"{shares[1]:.0%} (Algorithm 2) of the first one; it ends at {numbers['end_1']:.3f} and "
@@ -69,9 +77,9 @@ def _fast(numbers: dict[str, float]) -> Finding:
     )
 
 
-def _robust(numbers: dict[str, float]) -> Finding:
+def _robust(numbers: dict[str, float]) -> PaperFinding:
     spread = [numbers[f"p95_{a}"] / numbers[f"end_{a}"] for a in "12"]
-    return Finding(
+    return PaperFinding(
         "“Errors for different repetitions concentrate around the average”: robust to noise.",
         f"95 % of the repetitions end below {spread[0]:.2f} times (Algorithm 1) and "
         f"{spread[1]:.2f} times (Algorithm 2) the average.",
@@ -80,13 +88,13 @@ def _robust(numbers: dict[str, float]) -> Finding:
     )
 
 
-def _floor(everything: pd.DataFrame, numbers: dict[str, float]) -> Finding:
+def _floor(everything: pd.DataFrame, numbers: dict[str, float]) -> PaperFinding:
     fine = float(trails.last(everything, K=FINE, noise=paper.NOISE)["error"].mean())
     quiet = float(trails.last(everything, K=K, noise=0.0)["error"].mean())
     both = float(trails.last(everything, K=FINE, noise=0.0)["error"].mean())
     share = 1.0 - fine / numbers["end_1"]
     numbers |= {"end_fine_grid": fine, "end_without_noise": quiet, "end_fine_without_noise": both}
-    return Finding(
+    return PaperFinding(
         "“The error in the last round is not zero because we use a finite K.”",
         f"Algorithm 1 ends at {numbers['end_1']:.3f} with K = {K}; at {fine:.3f} with K = {FINE}; "
         f"without noise at {quiet:.3f} with K = {K} and at {both:.3f} with K = {FINE}.",

@@ -13,8 +13,8 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
@@ -66,7 +66,7 @@ def report(outcome: Outcome) -> Report:
     )
     seen = pd.DataFrame(found["decisions"], columns=["x1", "x2"])
     theta = ", ".join(f"{value:.2f}" for value in found["theta"])
-    finding = Finding(
+    finding = PaperFinding(
         "“The estimated efficient set almost coincides with the real efficient set.”",
         f"On average they are {numbers['mean']:.3f} apart, at most {numbers['largest']:.3f}; the "
         f"true set is {length:.2f} long and single decisions were off by up to 0.5 in each "

@@ -15,12 +15,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 K = 41
@@ -160,7 +160,7 @@ def report(outcome: Outcome) -> Report:
         low=(told["mean"] - told["std"]).clip(lower=1e-5), high=told["mean"] + told["std"]
     )
     mean = told.set_index(["series", "rounds"])["mean"]
-    findings: list[Finding] = []
+    findings: list[PaperFinding] = []
     numbers: dict[str, float] = {}
     programs = [result for part, result in outcome if part["what"] == "program"]
     if GLOBAL in mean.index:
@@ -172,13 +172,13 @@ def report(outcome: Outcome) -> Report:
     return Report(
         findings,
         [Figure("time", _chart(told), _CAPTION)],
-        [Table("time", shown, "Seconds for T decisions.", 5)],
+        [ResultTable("time", shown, "Seconds for T decisions.", 5)],
         numbers,
         {"seconds": times},
     )
 
 
-def _drastic(mean: pd.Series, programs: list[Result], numbers: dict[str, float]) -> Finding:
+def _drastic(mean: pd.Series, programs: list[Result], numbers: dict[str, float]) -> PaperFinding:
     T = int(max(mean[GLOBAL].index))
     ratio = mean[GLOBAL, T] / mean[SMALL, T]
     cut = sum(not one for result in programs for one in result.get("proven", []))
@@ -191,7 +191,7 @@ def _drastic(mean: pd.Series, programs: list[Result], numbers: dict[str, float])
         if sure
     ]
     numbers |= {"program_ratio": float(ratio), "programs_cut": float(cut)}
-    return Finding(
+    return PaperFinding(
         "“IMOP in online settings is drastically faster than in batch setting.”",
         f"The batch as one mixed-integer program takes {mean[GLOBAL, T]:.2f} s for T = {T} "
         f"decisions with K = {SMALL_K}, where going online takes {1e3 * mean[SMALL, T]:.2f} ms: "
@@ -209,11 +209,11 @@ def _drastic(mean: pd.Series, programs: list[Result], numbers: dict[str, float])
     )
 
 
-def _ours_differ(mean: pd.Series, numbers: dict[str, float]) -> Finding:
+def _ours_differ(mean: pd.Series, numbers: dict[str, float]) -> PaperFinding:
     T = int(max(mean[LOCAL].index))
     ratio = float(mean[LOCAL, T] / mean[ONLINE, T])
     numbers["local_ratio"] = ratio
-    return Finding(
+    return PaperFinding(
         "“It is practically impossible to apply the batch setting in real-world applications.”",
         f"Our batch method takes {mean[LOCAL, T]:.3f} s for T = {T:,} and K = {K}; online "
         f"Algorithm 1 takes {mean[ONLINE, T]:.3f} s.",

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 
 from imop_experiments import trails
-from imop_experiments.experiment import Experiment, Figure, Finding, Outcome, Part, Report, Table
+from imop_experiments.experiment import (
+    Experiment,
+    Figure,
+    Outcome,
+    PaperFinding,
+    Part,
+    Report,
+    ResultTable,
+)
 
 GRIDS = (41, 81)
 FAST_BY, FAST_TO = 100, 0.2  # as in figure 1a
@@ -47,7 +55,7 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [_fast(numbers, "1"), _fast(numbers, "2"), _robust(numbers), _which_K(numbers)],
         [Figure("errors", trails.chart(main, "b"), _CAPTION)],
-        [Table("ends", pd.DataFrame(rows), "Error ‖b̂ − b‖ over the repetitions.", 3)],
+        [ResultTable("ends", pd.DataFrame(rows), "Error ‖b̂ − b‖ over the repetitions.", 3)],
         numbers,
         {"errors_by_round": trails.summary(everything), "errors": everything},
     )
@@ -57,11 +65,11 @@ def _of(numbers: dict[str, float], name: str, algorithms: str = "12") -> np.ndar
     return np.array([numbers[f"{name}_{a}_{K}"] for K in GRIDS for a in algorithms])
 
 
-def _fast(numbers: dict[str, float], algorithm: str) -> Finding:
+def _fast(numbers: dict[str, float], algorithm: str) -> PaperFinding:
     shares = _of(numbers, "early", algorithm) / _of(numbers, "start", algorithm)
     ends = _of(numbers, "end", algorithm)
     fast = shares.max() <= FAST_TO
-    return Finding(
+    return PaperFinding(
         f"“Convergence for both algorithms is pretty fast”: Algorithm {algorithm}.",
         f"After {FAST_BY} rounds the average error is {shares[0]:.0%} (K = 41) and "
         f"{shares[1]:.0%} (K = 81) of the first one; it ends at {ends[0]:.3f} and {ends[1]:.3f}.",
@@ -77,10 +85,10 @@ def _fast(numbers: dict[str, float], algorithm: str) -> Finding:
     )
 
 
-def _robust(numbers: dict[str, float]) -> Finding:
+def _robust(numbers: dict[str, float]) -> PaperFinding:
     spread = _of(numbers, "p95") / _of(numbers, "end")
     good = spread.max() <= WIDE
-    return Finding(
+    return PaperFinding(
         "The repetitions stay close to their average (as figure 2a shows).",
         f"95 % of the repetitions end below {spread.min():.2f} to {spread.max():.2f} times the "
         "average, by algorithm and K.",
@@ -90,10 +98,10 @@ def _robust(numbers: dict[str, float]) -> Finding:
     )
 
 
-def _which_K(numbers: dict[str, float]) -> Finding:
+def _which_K(numbers: dict[str, float]) -> PaperFinding:
     apart = [abs(numbers[f"end_{a}_41"] - numbers[f"end_{a}_81"]) for a in "12"]
     same = max(apart) <= SAME * _of(numbers, "end").max()
-    return Finding(
+    return PaperFinding(
         "K = 81 in the text, K = 41 in the caption.",
         f"Both were run. Between them the average last error changes by {apart[0]:.3f} with "
         f"Algorithm 1 and by {apart[1]:.3f} with Algorithm 2.",

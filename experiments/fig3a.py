@@ -13,12 +13,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 K = 41
@@ -66,7 +66,7 @@ def report(outcome: Outcome) -> Report:
     span = float(np.ptp(true["return"]))
     numbers = {"largest_gap": float(np.abs(gap).max()), "mean_gap": float(np.abs(gap).mean())}
     numbers["span"] = span
-    finding = Finding(
+    finding = PaperFinding(
         "“The estimated efficient frontier is very close to the real one.”",
         f"At equal risk the two are at most {numbers['largest_gap']:.5f} of return a year apart, "
         f"{numbers['mean_gap']:.5f} on average; the frontier spans {span:.3f}.",
@@ -83,7 +83,7 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [finding],
         [Figure("frontier", _chart(curves, found), _CAPTION)],
-        [Table("returns", table, "Expected returns; securities 1 and 7 are anchors.")],
+        [ResultTable("returns", table, "Expected returns; securities 1 and 7 are anchors.")],
         numbers,
         {"curves": curves, "estimated_at_grid": pd.DataFrame(found["dots"])},
     )

@@ -12,12 +12,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 K = 41
@@ -91,18 +91,22 @@ def report(outcome: Outcome) -> Report:
         [_roughly(first), _tested(numbers, len(outcome))],
         [Figure("weights", _chart(first), _CAPTION)],
         [
-            Table("families", shown, "Families fitted to the exact weights of seed 0, best first."),
-            Table("holders", holders, "Of 1,000 investors, how many hold each security (mean).", 1),
+            ResultTable(
+                "families", shown, "Families fitted to the exact weights of seed 0, best first."
+            ),
+            ResultTable(
+                "holders", holders, "Of 1,000 investors, how many hold each security (mean).", 1
+            ),
         ],
         numbers,
         {"tests": table, "histogram": pd.DataFrame(first["grid"]["histogram"])},
     )
 
 
-def _roughly(found: Result) -> Finding:
+def _roughly(found: Result) -> PaperFinding:
     name, told = found["exact"]["best"], found["exact"]["parameters"]
     values = ", ".join(f"{key} {value:.3f}" for key, value in told.items())
-    return Finding(
+    return PaperFinding(
         "“The distribution follows roughly normal distribution.”",
         f"Seed 0: by BIC the best of the families on [0, 1] is the {name}; the truncated normal "
         f"has {values}, drawn were mean {found['true_mean']:.3f} and sd {found['true_sd']:.3f}.",
@@ -112,10 +116,10 @@ def _roughly(found: Result) -> Finding:
     )
 
 
-def _tested(numbers: dict[str, float], count: int) -> Finding:
+def _tested(numbers: dict[str, float], count: int) -> PaperFinding:
     grid, exact = numbers["accepted_grid"], numbers["accepted_exact"]
     good = exact >= 0.5 and numbers["uniform_rejected_exact"] >= 0.5
-    return Finding(
+    return PaperFinding(
         "“Chi-square goodness-of-fit tests support our hypotheses.”",
         f"Over {count} streams the test does not reject the truncated normal in {exact:.0%} with "
         f"exact weights and in {grid:.0%} with the grid of K = {K}; it rejects the uniform in "

@@ -13,7 +13,15 @@ from imop_engine.backends import make_backend
 from imop_engine.errors import SolverUnavailable
 from imop_engine.weights import simplex_rows
 from imop_experiments import paper
-from imop_experiments.experiment import Experiment, Finding, Outcome, Part, Report, Result, Table
+from imop_experiments.experiment import (
+    Experiment,
+    Outcome,
+    PaperFinding,
+    Part,
+    Report,
+    Result,
+    ResultTable,
+)
 
 K = 41
 CASES = {"c": "MQP, objectives c", "b": "MQP, right-hand side b", "r": "portfolios, n = 8"}
@@ -103,7 +111,7 @@ def report(outcome: Outcome) -> Report:
              "θ apart at the end": found["apart"]}
         )  # fmt: skip
     if not rows:
-        finding = Finding(
+        finding = PaperFinding(
             "The paper solves its programs with Gurobi.",
             f"Not measured: {missing[0]}",
             "differs",
@@ -111,7 +119,7 @@ def report(outcome: Outcome) -> Report:
         )
         return Report([finding])
     ratios = [float(row["ratio"]) for row in rows]
-    finding = Finding(
+    finding = PaperFinding(
         "The mixed-integer programs “are solved by Gurobi”.",
         f"On the same rounds (T = {min(row['T'] for row in rows)} to "
         f"{max(row['T'] for row in rows)}) Gurobi takes {min(ratios):,.0f} to {max(ratios):,.0f} "
@@ -124,7 +132,7 @@ def report(outcome: Outcome) -> Report:
     )
     caption = "Both learners from the same start over the same decisions, K = 41."
     return Report(
-        [finding], tables=[Table("gurobi", pd.DataFrame(rows), caption, 4)], numbers=numbers
+        [finding], tables=[ResultTable("gurobi", pd.DataFrame(rows), caption, 4)], numbers=numbers
     )
 
 

@@ -12,12 +12,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 K = 41
@@ -91,13 +91,13 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [_mqp(mean), _portfolio(mean)],
         [Figure("noise", _chart(mean), _CAPTION)],
-        [Table("noise", table.reset_index(), "Mean error after the last round.", 5)],
+        [ResultTable("noise", table.reset_index(), "Mean error after the last round.", 5)],
         numbers,
         {"errors": frame},
     )
 
 
-def _mqp(mean: pd.DataFrame) -> Finding:
+def _mqp(mean: pd.DataFrame) -> PaperFinding:
     ratios = {}
     for what in "cb":
         for label in paper.LABELS.values():
@@ -105,7 +105,7 @@ def _mqp(mean: pd.DataFrame) -> Finding:
             level = min((x for x in mine.index if x > 0), key=lambda x: abs(x - paper.NOISE))
             ratios[f"{what}, {label}"] = float(mine["mean"][level] / mine["mean"][0.0])
     text = "; ".join(f"{name}: {value:.2f} times" for name, value in ratios.items())
-    return Finding(
+    return PaperFinding(
         "Both algorithms “are robust to noise” (abstract), at U(−0.5, 0.5).",
         f"The last error against the one without noise: {text}.",
         "reproduced" if max(ratios.values()) <= ROBUST else "differs",
@@ -119,12 +119,12 @@ def _mqp(mean: pd.DataFrame) -> Finding:
     )
 
 
-def _portfolio(mean: pd.DataFrame) -> Finding:
+def _portfolio(mean: pd.DataFrame) -> PaperFinding:
     mine = mean[(mean["what"] == "r") & (mean["series"] == "exact weights")].set_index("noise")
     level = max(mine.index)
     told = ", ".join(f"{row['mean']:.4f} at sd {noise:g}" for noise, row in mine.iterrows())
     grows = bool(np.all(np.diff(mine["mean"]) > -0.1 * mine["mean"].max()))
-    return Finding(
+    return PaperFinding(
         "Noise in portfolios: not varied in the paper.",
         f"With exact weights the error is {told}.",
         "beyond" if grows else "differs",

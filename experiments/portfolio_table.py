@@ -18,12 +18,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 GRIDS = tuple(paper.PAPER_TABLE)
@@ -110,7 +110,7 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [_against_paper(numbers), _falls(numbers), *_beyond(numbers)],
         [Figure("errors", _chart(errors, order), _CAPTION)],
-        [Table("errors_by_method", pd.DataFrame(rows), caption, 5)],
+        [ResultTable("errors_by_method", pd.DataFrame(rows), caption, 5)],
         numbers,
         {"errors": errors},
     )
@@ -130,7 +130,7 @@ def _worst(numbers: dict[str, float], K: int, label: str) -> float:
     return max(numbers[f"K = {K}, {label}, {family}"] for family in FAMILIES)
 
 
-def _against_paper(numbers: dict[str, float]) -> Finding:
+def _against_paper(numbers: dict[str, float]) -> PaperFinding:
     told, good = [], True
     for K, theirs in paper.PAPER_TABLE.items():
         ours = _worst(numbers, K, "Algorithm 2")
@@ -141,7 +141,7 @@ def _against_paper(numbers: dict[str, float]) -> Finding:
         for K, theirs in paper.PAPER_TABLE.items()
         if _worst(numbers, K, "Algorithm 1") > theirs
     ]
-    return Finding(
+    return PaperFinding(
         "Table 1: 0.1270, 0.1270, 0.0420, 0.0091 for K = 6, 11, 21, 41.",
         "Medians of Algorithm 2, the worse of the two ways of drawing weights: "
         + "; ".join(told) + ".",
@@ -156,10 +156,10 @@ def _against_paper(numbers: dict[str, float]) -> Finding:
     )  # fmt: skip
 
 
-def _falls(numbers: dict[str, float]) -> Finding:
+def _falls(numbers: dict[str, float]) -> PaperFinding:
     medians = [_worst(numbers, K, "Algorithm 2") for K in GRIDS]
     falls = all(a >= b for a, b in pairwise(medians))
-    return Finding(
+    return PaperFinding(
         "“The estimation error becomes smaller when K increases.”",
         f"{' → '.join(f'{value:.4f}' for value in medians)} for K = 6, 11, 21, 41.",
         "reproduced" if falls and medians[-1] < medians[0] else "differs",
@@ -169,11 +169,11 @@ def _falls(numbers: dict[str, float]) -> Finding:
     )
 
 
-def _beyond(numbers: dict[str, float]) -> list[Finding]:
+def _beyond(numbers: dict[str, float]) -> list[PaperFinding]:
     exact = max(numbers[f"exact weights, Algorithm 2, {family}"] for family in FAMILIES)
     best = _worst(numbers, 41, "Algorithm 2")
     findings = [
-        Finding(
+        PaperFinding(
             "No explicit description of the efficient set: weights must be sampled.",
             f"For portfolios the frontier is exact, no K at all: median {exact:.5f}, "
             f"{best / exact:.0f} times below our own K = 41 and {0.0091 / exact:.0f} times below "
@@ -188,14 +188,14 @@ def _beyond(numbers: dict[str, float]) -> list[Finding]:
     return findings
 
 
-def _second_order(numbers: dict[str, float], exact: float) -> Finding:
+def _second_order(numbers: dict[str, float], exact: float) -> PaperFinding:
     def told(rounds: str, start: str) -> str:
         name = f"second-order, T = {rounds}, from {start}"
         return " and ".join(f"{numbers[f'{name}, {family}']:.5f}" for family in FAMILIES)
 
     ends = [numbers[f"second-order, T = 1,000, from zero, {family}"] for family in FAMILIES]
     better = max(ends) <= exact
-    return Finding(
+    return PaperFinding(
         "The paper's updates are of first order.",
         "Our second-order learner, medians for normal and uniform weights: from zero "
         f"{told('1,000', 'zero')} at T = 1,000, {told('100', 'zero')} at T = 100; from random "

@@ -14,12 +14,12 @@ from imop_experiments.experiment import (
     Chart,
     Experiment,
     Figure,
-    Finding,
     Outcome,
+    PaperFinding,
     Part,
     Report,
     Result,
-    Table,
+    ResultTable,
 )
 
 K = 201  # grid of the appendix's example, fine beside the noise of its decisions
@@ -133,7 +133,7 @@ def report(outcome: Outcome) -> Report:
     return Report(
         [_below(frame, numbers), _average(frame, numbers), _elsewhere(frame, numbers)],
         [Figure("regret", _chart(frame), _CAPTION)],
-        [Table("regret", table, "Means over the repetitions at the last round.", 3)],
+        [ResultTable("regret", table, "Means over the repetitions at the last round.", 3)],
         numbers,
         {"regret_by_round": frame},
     )
@@ -164,11 +164,11 @@ def _table(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
     return pd.DataFrame(rows), numbers
 
 
-def _below(frame: pd.DataFrame, numbers: dict[str, float]) -> Finding:
+def _below(frame: pd.DataFrame, numbers: dict[str, float]) -> PaperFinding:
     mine = frame[frame["case"] == "appendix"]
     share = (mine["regret"] / mine["bound"].astype(float)).max()
     numbers["largest_share_of_bound"] = float(share)
-    return Finding(
+    return PaperFinding(
         "Theorem 1: R_T ≤ 4√2 (B + R) D κ/λ · √T where the assumptions hold.",
         f"On the appendix's example (θ₁ ≤ θ₂, one variable) the regret is at most {share:.2%} of "
         f"the bound at every marked round; R_T = {numbers['regret_appendix']:.2f} against "
@@ -179,9 +179,9 @@ def _below(frame: pd.DataFrame, numbers: dict[str, float]) -> Finding:
     )
 
 
-def _average(frame: pd.DataFrame, numbers: dict[str, float]) -> Finding:
+def _average(frame: pd.DataFrame, numbers: dict[str, float]) -> PaperFinding:
     growth = numbers["growth_appendix"]
-    return Finding(
+    return PaperFinding(
         "The average regret falls like 1/√T (or faster).",
         f"On the appendix's example R_T grows like T to the {growth:.2f} over the last rounds.",
         "reproduced" if growth <= ROOT + 0.05 else "differs",
@@ -189,14 +189,14 @@ def _average(frame: pd.DataFrame, numbers: dict[str, float]) -> Finding:
     )
 
 
-def _elsewhere(frame: pd.DataFrame, numbers: dict[str, float]) -> Finding:
+def _elsewhere(frame: pd.DataFrame, numbers: dict[str, float]) -> PaperFinding:
     told = []
     good = True
     for case in ("mqp-theorem", "mqp-paper", "portfolio"):
         growth = numbers[f"growth_{case}"]
         good &= growth <= ROOT + 0.1
         told.append(f"{CASES[case]}: {growth:.2f}")
-    return Finding(
+    return PaperFinding(
         "“Even if these conditions are not satisfied, we still observe a fast convergence rate.”",
         f"R_T grows like T to the power of … {'; '.join(told)}.",
         "reproduced" if good else "differs",

@@ -10,7 +10,16 @@ import pandas as pd
 
 import imop_engine as imop
 from imop_experiments import paper, pictures
-from imop_experiments.experiment import Chart, Figure, Finding, Outcome, Part, Report, Result, Table
+from imop_experiments.experiment import (
+    Chart,
+    Figure,
+    Outcome,
+    PaperFinding,
+    Part,
+    Report,
+    Result,
+    ResultTable,
+)
 
 GRIDS = (6, 11, 21, 41, 81, 161)
 MUCH = 2.0  # "much faster": at least half the time, at the largest K
@@ -72,7 +81,7 @@ def report(outcome: Outcome) -> Report:
     )
 
 
-def _table(told: pd.DataFrame, ratio: pd.Series, rounds: int) -> Table:
+def _table(told: pd.DataFrame, ratio: pd.Series, rounds: int) -> ResultTable:
     means = told.pivot(index="K", columns="series", values="mean")
     spread = told.pivot(index="K", columns="series", values="std")
     frame = pd.DataFrame(
@@ -85,12 +94,12 @@ def _table(told: pd.DataFrame, ratio: pd.Series, rounds: int) -> Table:
             "ratio": ratio.to_numpy(),
         }
     )
-    return Table("time", frame, f"Seconds for {rounds:,} rounds, and their ratio.", 4)
+    return ResultTable("time", frame, f"Seconds for {rounds:,} rounds, and their ratio.", 4)
 
 
-def _faster(ratio: pd.Series, wide: pd.DataFrame, rounds: int) -> Finding:
+def _faster(ratio: pd.Series, wide: pd.DataFrame, rounds: int) -> PaperFinding:
     least, K = int(ratio.index.min()), int(ratio.index.max())
-    return Finding(
+    return PaperFinding(
         "“Algorithm 2 is much faster than Algorithm 1, especially when K is large.”",
         f"At K = {K}: {wide['Algorithm 1'][K]:.3f} s against {wide['Algorithm 2'][K]:.3f} s for "
         f"{rounds:,} rounds, a factor of {ratio[K]:.1f}; at K = {least} the factor is "

@@ -43,7 +43,7 @@ class LabSettings:
 
 
 @dataclass
-class Experiment:
+class LabExperiment:
     """A learner in the middle of its stream, and the error after each stop."""
 
     settings: LabSettings
@@ -86,7 +86,7 @@ def _problem(unknown: Unknown) -> imop.Problem:
 
 
 @compiled
-def begin(settings: LabSettings) -> Experiment:
+def begin(settings: LabSettings) -> LabExperiment:
     """A stream of noisy decisions and a learner that has seen none of them."""
     problem = _problem(settings.unknown)
     rng = np.random.default_rng(settings.seed)
@@ -96,13 +96,13 @@ def begin(settings: LabSettings) -> Experiment:
     learner = imop.OnlineLearner(
         problem, weights=settings.grid, algorithm=settings.algorithm, rate=settings.rate
     )
-    started = Experiment(settings, problem, observed, learner)
+    started = LabExperiment(settings, problem, observed, learner)
     _note(started)
     return started
 
 
 @sentences
-def advance(experiment: Experiment, count: int) -> None:
+def advance(experiment: LabExperiment, count: int) -> None:
     """Let the learner see some more decisions, one note for each stretch of them."""
     end = min(len(experiment.decisions), experiment.seen + count)
     while experiment.seen < end:
@@ -112,14 +112,14 @@ def advance(experiment: Experiment, count: int) -> None:
         _note(experiment)
 
 
-def _note(experiment: Experiment) -> None:
+def _note(experiment: LabExperiment) -> None:
     truth = np.array(TRUTH[experiment.settings.unknown])
     error = float(np.linalg.norm(experiment.learner.theta_ - truth))
     experiment.trail.append((experiment.seen, error))
 
 
 @sentences
-def picture(experiment: Experiment) -> LabPicture:
+def picture(experiment: LabExperiment) -> LabPicture:
     """The tables behind the charts, for as much as has been seen."""
     truth = np.array(TRUTH[experiment.settings.unknown])
     estimate = experiment.learner.theta_

@@ -81,7 +81,7 @@ def _settings() -> lab.LabSettings:
     return lab.LabSettings(unknown, noise, grid, algorithm)
 
 
-def _controls(state: AppState, experiment: lab.Experiment) -> None:
+def _controls(state: AppState, experiment: lab.LabExperiment) -> None:
     done = experiment.finished
     with st.container(horizontal=True, vertical_alignment="center"):
         for count, label in ((1, "One decision"), (10, "Ten"), (100, "A hundred")):
@@ -120,7 +120,7 @@ def _again(state: AppState) -> None:
     state.drafts.pop("lab", None)
 
 
-def _picture(state: AppState, experiment: lab.Experiment) -> None:
+def _picture(state: AppState, experiment: lab.LabExperiment) -> None:
     if state.playing:
         lab.advance(experiment, PLAY_STEP)
         if experiment.finished:

@@ -32,7 +32,7 @@ FIRST_CELLS: Final = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class CellColumn:
     """One column. `text` is trimmed and "" where the cell is empty or is not text.
 
     `numbers` (NaN where the cell is none) and `times` (NaT where it is none) are there when the
@@ -104,18 +104,18 @@ class Column:
             return show_time(self.times[i])
         return self.text[i].as_py() if self.text is not None else ""
 
-    def take(self, positions: NDArray[np.intp]) -> Column:
+    def take(self, positions: NDArray[np.intp]) -> CellColumn:
         """Return the column with only these rows."""
-        return Column(
+        return CellColumn(
             self.name,
             None if self.text is None else self.text.take(pa.array(positions)),
             None if self.numbers is None else self.numbers[positions],
             None if self.times is None else self.times[positions],
         )
 
-    def renamed(self, name: str) -> Column:
+    def renamed(self, name: str) -> CellColumn:
         """Return the same cells under another name."""
-        return Column(name, self.text, self.numbers, self.times)
+        return CellColumn(name, self.text, self.numbers, self.times)
 
 
 def as_bool(mask: Any) -> BoolArray:
@@ -136,15 +136,15 @@ def show_time(value: np.datetime64) -> str:
     return text.removesuffix("T00:00:00")
 
 
-def text_column(name: str, cells: pa.Array | pa.ChunkedArray) -> Column:
+def text_column(name: str, cells: pa.Array | pa.ChunkedArray) -> CellColumn:
     """Make a column of text; surrounding white space is not content."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
         cells = pa.concat_arrays(cells.chunks) if isinstance(cells, pa.ChunkedArray) else cells
-    return Column(name, text=pc.utf8_trim_whitespace(pc.fill_null(cells, "")))
+    return CellColumn(name, text=pc.utf8_trim_whitespace(pc.fill_null(cells, "")))
 
 
-def mixed_column(name: str, cells: Sequence[Any]) -> Column:
+def mixed_column(name: str, cells: Sequence[Any]) -> CellColumn:
     """Make a column of cells that each have their own type, as in Excel."""
     count = len(cells)
     words: list[str] = [""] * count
@@ -170,7 +170,7 @@ def mixed_column(name: str, cells: Sequence[Any]) -> Column:
             words[i] = str(cell).strip()
     some_numbers, some_times = not np.isnan(numbers).all(), not np.isnat(times).all()
     some_words = any(words) or not (some_numbers or some_times)
-    return Column(
+    return CellColumn(
         name,
         pa.array([clean(word) for word in words], pa.string()) if some_words else None,
         numbers if some_numbers else None,
@@ -201,11 +201,11 @@ def clean(word: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CellTable:
     """Columns with their rows' numbers in the file, and what was noticed on the way."""
 
     file: str
-    columns: tuple[Column, ...]
+    columns: tuple[CellColumn, ...]
     rows: RowNumbers
     rows_read: int
     header_row: int
@@ -220,7 +220,7 @@ class Table:
         """The columns' names, from left to right."""
         return tuple(column.name for column in self.columns)
 
-    def __getitem__(self, name: str) -> Column:
+    def __getitem__(self, name: str) -> CellColumn:
         for column in self.columns:
             if column.name == name:
                 return column

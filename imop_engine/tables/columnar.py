@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import (
     EXACT_WHOLE,
-    Column,
-    Table,
+    CellColumn,
+    CellTable,
     check_names,
     mixed_column,
     text_column,
@@ -24,7 +24,7 @@ from imop_engine.tables.rows import ReadingLimits
 PANDAS_INDEX = "__index_level_0__"
 
 
-def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> Table:
+def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> CellTable:
     """Read a Parquet file.
 
     Args:
@@ -49,7 +49,7 @@ def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> Table:
     words = ["index" if name == PANDAS_INDEX else name.strip() for name in table.column_names]
     names = check_names(file, words, 1)
     columns = tuple(_column(file, name, table.column(i)) for i, name in enumerate(names))
-    return Table(
+    return CellTable(
         file=file,
         columns=columns,
         rows=np.arange(2, table.num_rows + 2, dtype=np.int64),
@@ -68,7 +68,7 @@ def _check_size(file: str, rows: int, width: int, limits: ReadingLimits) -> None
         )
 
 
-def _column(file: str, name: str, cells: pa.ChunkedArray) -> Column:
+def _column(file: str, name: str, cells: pa.ChunkedArray) -> CellColumn:
     kind = cells.type
     try:
         if pa.types.is_dictionary(kind):
@@ -94,7 +94,7 @@ def _beyond_floats(cells: pa.ChunkedArray) -> bool:
     return ends["max"] is not None and max(-ends["min"], ends["max"]) > EXACT_WHOLE
 
 
-def _plain(name: str, cells: pa.ChunkedArray, kind: Any) -> Column:
+def _plain(name: str, cells: pa.ChunkedArray, kind: Any) -> CellColumn:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return text_column(name, cells.cast(pa.string()))
     if pa.types.is_integer(kind) and _beyond_floats(cells):
@@ -103,8 +103,8 @@ def _plain(name: str, cells: pa.ChunkedArray, kind: Any) -> Column:
         numbers = cells.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
         if np.isinf(numbers).any():
             return mixed_column(name, numbers.tolist())
-        return Column(name, numbers=numbers)
+        return CellColumn(name, numbers=numbers)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         moments = pc.cast(cells, pa.timestamp("us"), safe=False)
-        return Column(name, times=moments.to_numpy().astype("datetime64[us]"))
+        return CellColumn(name, times=moments.to_numpy().astype("datetime64[us]"))
     return mixed_column(name, cells.to_pylist())

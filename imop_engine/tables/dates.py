@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from imop_engine.tables.cells import BoolArray, Column
+from imop_engine.tables.cells import BoolArray, CellColumn
 from imop_engine.tables.reading_report import Guess
 
 DAY_FIRST: Final = "day first"
@@ -119,7 +119,7 @@ class Dates:
         return good / (good + int(self.bad.sum())) if good else 0.0
 
 
-def read_dates(column: Column, order: str = "auto") -> Dates:
+def read_dates(column: CellColumn, order: str = "auto") -> Dates:
     """Read a column as dates; `order` settles 03/02/2020 where the column does not."""
     values = np.full(len(column), np.datetime64("NaT"), dtype="datetime64[us]")
     forms: dict[str, int] = {}

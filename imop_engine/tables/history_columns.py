@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import words
-from imop_engine.tables.cells import BoolArray, Column, Table, as_bool, mixed_column
+from imop_engine.tables.cells import BoolArray, CellColumn, CellTable, as_bool, mixed_column
 from imop_engine.tables.dates import Dates, read_dates
 from imop_engine.tables.history_matrix import (
     Matrix,
@@ -32,7 +32,7 @@ NUMBER_LIKE: Final = r"^\D{0,5}\d[\d\s.,']*[.,]\d+\D{0,5}$"
 
 
 def read_matrix(
-    table: Table,
+    table: CellTable,
     roles: dict[str, str],
     layout: str,
     decimal: str,
@@ -86,7 +86,7 @@ def read_matrix(
 
 
 def _dated_headers(
-    table: Table, roles: dict[str, str], layout: str, order: str
+    table: CellTable, roles: dict[str, str], layout: str, order: str
 ) -> tuple[tuple[str, ...], Dates] | None:
     """Return the columns that are dates, where the file has its assets in rows."""
     if layout not in ("auto", layouts.TRANSPOSED) or roles:
@@ -104,7 +104,7 @@ def _dated_headers(
 
 
 def _transposed(
-    table: Table,
+    table: CellTable,
     headers: tuple[tuple[str, ...], Dates],
     numbers: dict[str, Numbers],
     guessed: dict[str, Guess],
@@ -130,7 +130,7 @@ def _transposed(
 
 
 def _numeric(
-    table: Table,
+    table: CellTable,
     roles: dict[str, str],
     numbers: dict[str, Numbers],
     taken: set[str | None],
@@ -173,7 +173,7 @@ def _numeric(
     return tuple(chosen)
 
 
-def _is_unread(column: Column) -> bool:
+def _is_unread(column: CellColumn) -> bool:
     """Whether most cells are amounts in a notation we do not know, 12.50 zł say, and not dates."""
     if column.text is None or words.words_of(column.name) <= words.QUOTE_COLUMNS:
         return False
@@ -183,7 +183,7 @@ def _is_unread(column: Column) -> bool:
 
 
 def _value_column(
-    table: Table,
+    table: CellTable,
     roles: dict[str, str],
     numeric: tuple[str, ...],
     guessed: dict[str, Guess],
@@ -225,7 +225,7 @@ def _likely_value(numeric: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _wide(
-    table: Table,
+    table: CellTable,
     numeric: tuple[str, ...],
     numbers: dict[str, Numbers],
     dates: Dates | None,
@@ -251,7 +251,7 @@ def _wide(
 
 
 def _check_percent_signs(
-    table: Table, numeric: tuple[str, ...], numbers: dict[str, Numbers]
+    table: CellTable, numeric: tuple[str, ...], numbers: dict[str, Numbers]
 ) -> None:
     """Refuse a table in which some columns have percent signs and others have none.
 
@@ -283,7 +283,7 @@ def _quotes_by_asset(numeric: tuple[str, ...]) -> tuple[str, dict[str, str]] | N
 
 
 def _wide_quotes(
-    table: Table,
+    table: CellTable,
     quoted: tuple[str, dict[str, str]],
     numeric: tuple[str, ...],
     numbers: dict[str, Numbers],

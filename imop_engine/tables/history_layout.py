@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.tables import words
-from imop_engine.tables.cells import Column, Table
+from imop_engine.tables.cells import CellColumn, CellTable
 from imop_engine.tables.dates import Dates, read_dates
 from imop_engine.tables.numbers import Numbers, find_decimal_marks, read_numbers
 from imop_engine.tables.reading_report import KEPT, REFUSED, Guess, Notes
@@ -52,7 +52,7 @@ def choose(value: str, allowed: tuple[str, ...], what: str) -> str:
 
 
 def find_date_column(
-    table: Table,
+    table: CellTable,
     numbers: dict[str, Numbers],
     roles: dict[str, str],
     order: str,
@@ -98,7 +98,7 @@ def find_date_column(
     return None, None
 
 
-def _may_be_dates(table: Table, column: Column, numbers: dict[str, Numbers]) -> bool:
+def _may_be_dates(table: CellTable, column: CellColumn, numbers: dict[str, Numbers]) -> bool:
     """Whether a column not called a date could be one: typed, or text that is no number."""
     if column.times is not None:
         return True
@@ -106,7 +106,7 @@ def _may_be_dates(table: Table, column: Column, numbers: dict[str, Numbers]) -> 
     return unnamed_first or (column.text is not None and numbers[column.name].share < MOSTLY)
 
 
-def _first_cells(column: Column) -> Column:
+def _first_cells(column: CellColumn) -> CellColumn:
     return column.take(np.flatnonzero(column.filled)[:SAMPLE])
 
 
@@ -128,7 +128,7 @@ def note_open_dates(notes: Notes, name: str, dates: Dates) -> None:
 
 
 def read_all_numbers(
-    columns: tuple[Column, ...],
+    columns: tuple[CellColumn, ...],
     decimal: str,
     separator: str,
     guessed: dict[str, Guess],
@@ -160,14 +160,14 @@ def read_all_numbers(
     return {column.name: read_numbers(column, marks.marks[column.name]) for column in columns}
 
 
-def separator_of(table: Table) -> str:
+def separator_of(table: CellTable) -> str:
     """Return the name of the separator of a text file, or "" for other files."""
     guess = table.guessed.get("separator")
     return str(guess.value) if guess else ""
 
 
 def check_roles(
-    table: Table, roles: dict[str, str] | None, allowed: tuple[str, ...]
+    table: CellTable, roles: dict[str, str] | None, allowed: tuple[str, ...]
 ) -> dict[str, str]:
     """Check that given roles name columns of the file and roles that exist.
 
@@ -196,7 +196,7 @@ def _listed(names: tuple[str, ...], most: int = 12) -> str:
 
 
 def guess_layout(
-    table: Table,
+    table: CellTable,
     date_name: str | None,
     numbers: dict[str, Numbers],
     roles: dict[str, str],
@@ -230,7 +230,9 @@ def guess_layout(
     return WIDE, None
 
 
-def _asset_column(table: Table, date_name: str | None, numbers: dict[str, Numbers]) -> str | None:
+def _asset_column(
+    table: CellTable, date_name: str | None, numbers: dict[str, Numbers]
+) -> str | None:
     texts = [
         column
         for column in table.columns
@@ -247,12 +249,12 @@ def _asset_column(table: Table, date_name: str | None, numbers: dict[str, Number
     return None
 
 
-def repeats(column: Column) -> bool:
+def repeats(column: CellColumn) -> bool:
     """Whether some cell of the column is there more than once."""
     return bool(pc.count_distinct(column.strings).as_py() < column.filled.sum())
 
 
-def note_bad_dates(notes: Notes, table: Table, name: str, dates: Dates) -> np.ndarray:
+def note_bad_dates(notes: Notes, table: CellTable, name: str, dates: Dates) -> np.ndarray:
     """Refuse rows without a readable date; return which rows stay.
 
     Args:

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from imop_engine.errors import UnreadableFile
-from imop_engine.tables.cells import Table
+from imop_engine.tables.cells import CellTable
 from imop_engine.tables.dates import Dates
 from imop_engine.tables.numbers import Numbers
 from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Notes
@@ -69,7 +69,7 @@ class Matrix:
 
 
 def note_cells(
-    table: Table, name: str, numbers: Numbers, keep: NDArray[np.bool_], notes: Notes
+    table: CellTable, name: str, numbers: Numbers, keep: NDArray[np.bool_], notes: Notes
 ) -> None:
     """Say which cells of a column are no numbers; they count as missing.
 
@@ -107,7 +107,7 @@ def note_cells(
             )
 
 
-def percent_checked(table: Table, name: str, numbers: Numbers, notes: Notes) -> Numbers:
+def percent_checked(table: CellTable, name: str, numbers: Numbers, notes: Notes) -> Numbers:
     """Take as missing what lacks the percent sign that the rest of its column has.
 
     Args:
@@ -143,7 +143,7 @@ def percent_checked(table: Table, name: str, numbers: Numbers, notes: Notes) -> 
 
 
 def wide_matrix(
-    table: Table,
+    table: CellTable,
     assets: tuple[str, ...],
     numbers: dict[str, Numbers],
     dates: Dates | None,
@@ -224,7 +224,7 @@ def _note_repeats(
 
 
 def long_matrix(
-    table: Table,
+    table: CellTable,
     asset_name: str,
     value_name: str,
     numbers: Numbers,
@@ -271,7 +271,7 @@ def long_matrix(
 
 
 def _last_of_each(
-    table: Table, cell: Positions, where: Positions, values: FloatArray, notes: Notes
+    table: CellTable, cell: Positions, where: Positions, values: FloatArray, notes: Notes
 ) -> Positions:
     """Keep one row per date and asset, the last in the file; note the others."""
     repeated = pd.Series(cell).duplicated(keep="last").to_numpy()
@@ -300,7 +300,7 @@ def _last_of_each(
 
 
 def transposed_matrix(
-    table: Table,
+    table: CellTable,
     name_column: str,
     headers: tuple[str, ...],
     moments: NDArray[np.datetime64],

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import words
-from imop_engine.tables.cells import Column, Table, as_bool, text_column
+from imop_engine.tables.cells import CellColumn, CellTable, as_bool, text_column
 from imop_engine.tables.dates import Dates
 from imop_engine.tables.history_matrix import MISFIT, PERCENT_SHARE
 from imop_engine.tables.numbers import Numbers
@@ -89,7 +89,7 @@ class Book:
 
 
 def wide_book(
-    table: Table,
+    table: CellTable,
     roles: Roles,
     numbers: dict[str, Numbers],
     dates: Dates | None,
@@ -143,7 +143,7 @@ def _mostly_percent(columns: list[Numbers]) -> bool:
 
 
 def _note_unreadable(
-    table: Table, name: str, numbers: Numbers, keep: BoolArray, percent: bool, notes: Notes
+    table: CellTable, name: str, numbers: Numbers, keep: BoolArray, percent: bool, notes: Notes
 ) -> BoolArray:
     """Refuse rows in which this cell cannot be trusted; return which they are."""
     nonzero = np.isfinite(numbers.values) & (numbers.values != 0)
@@ -173,7 +173,7 @@ def _note_unreadable(
 
 
 def _note_totals(
-    table: Table, name: str | None, keep: BoolArray, notes: Notes, known: Sequence[str] = ()
+    table: CellTable, name: str | None, keep: BoolArray, notes: Notes, known: Sequence[str] = ()
 ) -> BoolArray:
     """Refuse rows that are headed "Total" or the like, unless that is the name of an asset."""
     found = np.zeros(len(table), bool)
@@ -202,7 +202,7 @@ def _note_totals(
 
 
 def _ids(
-    table: Table, name: str | None, where: NDArray[np.intp], notes: Notes
+    table: CellTable, name: str | None, where: NDArray[np.intp], notes: Notes
 ) -> NDArray[np.object_]:
     if name is None:
         return np.array([f"row {row}" for row in table.rows[where]], dtype=object)
@@ -222,7 +222,7 @@ def _ids(
 
 
 def long_book(
-    table: Table,
+    table: CellTable,
     roles: Roles,
     numbers: dict[str, Numbers],
     dates: Dates | None,
@@ -294,11 +294,11 @@ def _without_nameless(book: Book) -> Book:
     return replace(book, assets=assets, values=book.values[:, named])
 
 
-def _array(column: Column, where: NDArray[np.intp]) -> Any:
+def _array(column: CellColumn, where: NDArray[np.intp]) -> Any:
     return column.strings.take(pa.array(where)).to_pandas()
 
 
-def _filled_down(table: Table, name: str, keep: BoolArray, notes: Notes) -> Column:
+def _filled_down(table: CellTable, name: str, keep: BoolArray, notes: Notes) -> CellColumn:
     """Return the investors, each named once above her rows where the file is written that way.
 
     Merged cells and pivot tables are saved so. It is told by every name standing alone: where
@@ -326,7 +326,9 @@ def _filled_down(table: Table, name: str, keep: BoolArray, notes: Notes) -> Colu
     return text_column(name, pa.array(names, pa.string()))
 
 
-def _named_assets(table: Table, roles: Roles, asset: str, keep: BoolArray, notes: Notes) -> Column:
+def _named_assets(
+    table: CellTable, roles: Roles, asset: str, keep: BoolArray, notes: Notes
+) -> CellColumn:
     """Return the assets; one without its number, as cash has none, is called by its name."""
     column = table[asset]
     others = [
@@ -352,7 +354,9 @@ def _named_assets(table: Table, roles: Roles, asset: str, keep: BoolArray, notes
     return column
 
 
-def _note_nameless(table: Table, owners: Column, keep: BoolArray, notes: Notes) -> BoolArray:
+def _note_nameless(
+    table: CellTable, owners: CellColumn, keep: BoolArray, notes: Notes
+) -> BoolArray:
     nameless = keep & ~owners.filled
     if nameless.any():
         notes.add(
@@ -366,7 +370,7 @@ def _note_nameless(table: Table, owners: Column, keep: BoolArray, notes: Notes) 
 
 
 def _note_bad_assets(
-    column: Column, table: Table, held: FloatArray, where: NDArray[np.intp], notes: Notes
+    column: CellColumn, table: CellTable, held: FloatArray, where: NDArray[np.intp], notes: Notes
 ) -> BoolArray:
     """Name the rows that hold something of which the name is missing."""
     bad: BoolArray = ~column.filled[where] & (held[where] != 0)
@@ -381,7 +385,7 @@ def _note_bad_assets(
     return bad
 
 
-def _held(table: Table, roles: Roles, numbers: dict[str, Numbers]) -> tuple[FloatArray, bool]:
+def _held(table: CellTable, roles: Roles, numbers: dict[str, Numbers]) -> tuple[FloatArray, bool]:
     """Return what each row holds: a weight, an amount, or shares times price."""
     for role in (roles_.WEIGHT, roles_.AMOUNT):
         name = roles.first(role)
@@ -401,7 +405,7 @@ def _held(table: Table, roles: Roles, numbers: dict[str, Numbers]) -> tuple[Floa
 
 
 def _portfolios(
-    column: Column, dates: Dates | None, where: NDArray[np.intp]
+    column: CellColumn, dates: Dates | None, where: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.object_], NDArray[np.datetime64] | None]:
     """Number the portfolios in the order in which they appear."""
     people, names = pd.factorize(pd.Series(_array(column, where)))
@@ -416,7 +420,7 @@ def _portfolios(
 
 
 def _note_bad_holdings(
-    table: Table,
+    table: CellTable,
     roles: Roles,
     numbers: dict[str, Numbers],
     held: FloatArray,
@@ -445,7 +449,7 @@ def _note_bad_holdings(
 
 
 def _note_repeats(
-    table: Table,
+    table: CellTable,
     where: NDArray[np.intp],
     cell: NDArray[np.intp],
     lost: BoolArray,

@@ -8,7 +8,7 @@ import pandas as pd
 from imop_engine.errors import UnreadableFile
 from imop_engine.moments import SYMMETRY, Moments, settle_definiteness
 from imop_engine.tables import words
-from imop_engine.tables.cells import Table
+from imop_engine.tables.cells import CellTable
 from imop_engine.tables.history_layout import MOSTLY, read_all_numbers, separator_of
 from imop_engine.tables.numbers import Numbers
 from imop_engine.tables.open_table import Source, load_table
@@ -59,7 +59,7 @@ def read_moments(
     return settle_definiteness(moments, repair=repair)
 
 
-def _labels(table: Table, name: str) -> list[str]:
+def _labels(table: CellTable, name: str) -> list[str]:
     labels = [str(word) for word in table[name].strings.to_pylist()]
     for i, label in enumerate(labels):
         if not label:
@@ -74,7 +74,7 @@ def _labels(table: Table, name: str) -> list[str]:
     return labels
 
 
-def _values(table: Table, name: str, numbers: Numbers) -> np.ndarray:
+def _values(table: CellTable, name: str, numbers: Numbers) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(numbers.values))
     if len(bad):
         shown = table[name].show(bad[:1])[0]
@@ -85,7 +85,7 @@ def _values(table: Table, name: str, numbers: Numbers) -> np.ndarray:
     return numbers.values
 
 
-def _split(table: Table, decimal: str) -> tuple[str, list[str], dict[str, Numbers]]:
+def _split(table: CellTable, decimal: str) -> tuple[str, list[str], dict[str, Numbers]]:
     """Return the column of names, the columns of numbers, and the numbers."""
     if not len(table):
         raise UnreadableFile(f"{table.file} has a header but no rows; give one row per asset.")
@@ -97,7 +97,7 @@ def _split(table: Table, decimal: str) -> tuple[str, list[str], dict[str, Number
     return label, [name for name in table.names if name != label and name not in texts], numbers
 
 
-def _read_returns(table: Table, decimal: str) -> pd.Series:
+def _read_returns(table: CellTable, decimal: str) -> pd.Series:
     label, numeric, numbers = _split(table, decimal)
     named = [name for name in numeric if words.says(name, words.RETURN)]
     chosen = named or numeric
@@ -111,7 +111,7 @@ def _read_returns(table: Table, decimal: str) -> pd.Series:
     return pd.Series(values, index=_labels(table, label), name="expected_return")
 
 
-def _read_covariance(table: Table, assets: list[str], decimal: str) -> pd.DataFrame:
+def _read_covariance(table: CellTable, assets: list[str], decimal: str) -> pd.DataFrame:
     label, numeric, numbers = _split(table, decimal)
     rows = _labels(table, label)
     for where, found in (("row", rows), ("column", numeric)):

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from imop_engine.tables.cells import BoolArray, Column, FloatArray, as_bool
+from imop_engine.tables.cells import BoolArray, CellColumn, FloatArray, as_bool
 from imop_engine.tables.reading_report import Guess
 
 POINT: Final = "point"
@@ -112,7 +112,7 @@ class DecimalMarks:
     example: str = ""
 
 
-def find_decimal_marks(columns: Sequence[Column], asked: str, separator: str) -> DecimalMarks:
+def find_decimal_marks(columns: Sequence[CellColumn], asked: str, separator: str) -> DecimalMarks:
     """Decide for each column whether a comma or a point parts the decimals.
 
     Args:
@@ -160,19 +160,19 @@ def _column_mark(vote: tuple[int, int], whole: str) -> str:
     return POINT if points > commas else COMMA
 
 
-def _has(column: Column, mark: str) -> bool:
+def _has(column: CellColumn, mark: str) -> bool:
     return bool(pc.any(pc.match_substring(column.text, mark)).as_py())
 
 
-def _has_many_points(column: Column) -> bool:
+def _has_many_points(column: CellColumn) -> bool:
     return bool(pc.any(pc.match_like(column.text, "%.%.%")).as_py())
 
 
-def _is_open(column: Column) -> bool:
+def _is_open(column: CellColumn) -> bool:
     return bool(pc.any(pc.match_substring_regex(column.text, OPEN_COMMA)).as_py())
 
 
-def _votes(column: Column) -> tuple[int, int]:
+def _votes(column: CellColumn) -> tuple[int, int]:
     """Count the cells that make sense only with a point, and only with a comma."""
     votes = 0, 0
     # The first cells decide; all are asked only where those are silent.
@@ -189,7 +189,7 @@ def _votes(column: Column) -> tuple[int, int]:
     return votes
 
 
-def read_numbers(column: Column, mark: str = POINT) -> Numbers:
+def read_numbers(column: CellColumn, mark: str = POINT) -> Numbers:
     """Read a column as numbers in the given style."""
     count = len(column)
     none = np.zeros(count, bool)
@@ -203,16 +203,16 @@ def read_numbers(column: Column, mark: str = POINT) -> Numbers:
     return _careful(column, mark, native, dated)
 
 
-def _plain(column: Column, mark: str) -> FloatArray | None:
+def _plain(column: CellColumn, mark: str) -> FloatArray | None:
     """Read a column at once where every cell is a plain number, or give up."""
     if mark == POINT:
         return column.plain_numbers
     if _has(column, "."):
         return None
-    return Column(column.name, text=pc.replace_substring(column.text, ",", ".")).plain_numbers
+    return CellColumn(column.name, text=pc.replace_substring(column.text, ",", ".")).plain_numbers
 
 
-def _careful(column: Column, mark: str, native: FloatArray, dated: BoolArray) -> Numbers:
+def _careful(column: CellColumn, mark: str, native: FloatArray, dated: BoolArray) -> Numbers:
     text: Any = column.text
     values = native.copy()
     worded = as_bool(pc.not_equal(text, ""))

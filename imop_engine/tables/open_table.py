@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import UnreadableFile
-from imop_engine.tables.cells import EXACT_WHOLE, Column, Table, check_names, mixed_column
+from imop_engine.tables.cells import EXACT_WHOLE, CellColumn, CellTable, check_names, mixed_column
 from imop_engine.tables.rows import ReadingLimits
 
 DEFAULT_LIMITS: Final = ReadingLimits()
@@ -42,7 +42,7 @@ def load_table(
     name: str | None = None,
     sheet: str | int | None = None,
     limits: ReadingLimits = DEFAULT_LIMITS,
-) -> Table:
+) -> CellTable:
     """Read any source into a table of cells; `name` is what sentences call the file.
 
     Args:
@@ -111,7 +111,7 @@ def _too_large(file: str, size: int, megabytes: int) -> UnreadableFile:
     )
 
 
-def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, ReadingLimits], Table]:
+def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, ReadingLimits], CellTable]:
     for magic, kind, remedy in FOREIGN:
         if content.startswith(magic):
             raise UnreadableFile(f"{file} is {kind}, which is not read; {remedy}.")
@@ -130,7 +130,9 @@ def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, ReadingLimi
     return _delimited
 
 
-def _delimited(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> Table:
+def _delimited(
+    file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
+) -> CellTable:
     from imop_engine.tables.text import read_text
 
     if sheet is not None:
@@ -138,19 +140,21 @@ def _delimited(file: str, content: bytes, sheet: str | int | None, limits: Readi
     return read_text(file, content, limits)
 
 
-def _excel(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> Table:
+def _excel(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> CellTable:
     from imop_engine.tables.workbook import read_workbook
 
     return read_workbook(file, content, sheet, limits)
 
 
-def _parquet(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> Table:
+def _parquet(
+    file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
+) -> CellTable:
     from imop_engine.tables.columnar import read_parquet
 
     return read_parquet(file, content, limits)
 
 
-def frame_table(frame: pd.DataFrame, file: str, limits: ReadingLimits) -> Table:
+def frame_table(frame: pd.DataFrame, file: str, limits: ReadingLimits) -> CellTable:
     """Take a data frame as if it had been saved: a named index is the first column.
 
     Args:
@@ -172,7 +176,7 @@ def frame_table(frame: pd.DataFrame, file: str, limits: ReadingLimits) -> Table:
         raise UnreadableFile(f"{file} is empty; give a table with columns and rows.")
     names = check_names(file, [_label(label) for label in plain.columns], 1)
     columns = tuple(series_column(name, plain.iloc[:, i]) for i, name in enumerate(names))
-    return Table(
+    return CellTable(
         file=file,
         columns=columns,
         rows=np.arange(2, len(plain) + 2, dtype=np.int64),
@@ -205,7 +209,7 @@ def _beyond_floats(smallest: Any, largest: Any) -> bool:
     return bool(not pd.isna(largest) and max(-int(smallest), int(largest)) > EXACT_WHOLE)
 
 
-def series_column(name: str, series: pd.Series[Any]) -> Column:
+def series_column(name: str, series: pd.Series[Any]) -> CellColumn:
     """Pack one column of a data frame, without leaving arrays where it is numeric."""
     kind = series.dtype
     if isinstance(kind, pd.DatetimeTZDtype):
@@ -218,9 +222,9 @@ def series_column(name: str, series: pd.Series[Any]) -> Column:
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isinf(numbers).any():
             return mixed_column(name, numbers.tolist())
-        return Column(name, numbers=numbers.copy())
+        return CellColumn(name, numbers=numbers.copy())
     if pd.api.types.is_datetime64_any_dtype(kind):
-        return Column(name, times=series.to_numpy(dtype="datetime64[us]"))
+        return CellColumn(name, times=series.to_numpy(dtype="datetime64[us]"))
     blank = series.isna().to_numpy()
     cells = [None if empty else cell for cell, empty in zip(series, blank, strict=True)]
     return mixed_column(name, cells)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import words
-from imop_engine.tables.cells import Column, Table
+from imop_engine.tables.cells import CellColumn, CellTable
 from imop_engine.tables.history_layout import LONG, MOSTLY, UNNAMED_COLUMNS, WIDE, repeats
 from imop_engine.tables.numbers import Numbers
 from imop_engine.tables.reading_report import Guess
@@ -92,7 +92,7 @@ def asset_spelling(name: str, assets: Sequence[str]) -> str | None:
 
 
 def guess_roles(
-    table: Table,
+    table: CellTable,
     numbers: dict[str, Numbers],
     date_name: str | None,
     assets: Sequence[str] | None,
@@ -150,7 +150,9 @@ def guess_roles(
     return Roles(ordered, LONG if is_long else WIDE, matched)
 
 
-def _texts(table: Table, numbers: dict[str, Numbers], taken: dict[str, str]) -> list[Column]:
+def _texts(
+    table: CellTable, numbers: dict[str, Numbers], taken: dict[str, str]
+) -> list[CellColumn]:
     return [
         column
         for column in table.columns
@@ -159,7 +161,7 @@ def _texts(table: Table, numbers: dict[str, Numbers], taken: dict[str, str]) -> 
 
 
 def _asset_column(
-    table: Table,
+    table: CellTable,
     numbers: dict[str, Numbers],
     taken: dict[str, str],
     assets: Sequence[str] | None,
@@ -195,14 +197,14 @@ def _asset_column(
     return next((column.name for column in texts if _are_isins(column)), None)
 
 
-def _are_isins(column: Column) -> bool:
+def _are_isins(column: CellColumn) -> bool:
     """Whether most cells are international securities numbers, which nothing else looks like."""
     cells = column.strings.filter(pa.array(column.filled))
     return bool((pc.mean(pc.match_substring_regex(cells, ISIN)).as_py() or 0.0) >= MOSTLY)
 
 
 def _investor_column(
-    table: Table,
+    table: CellTable,
     numbers: dict[str, Numbers],
     taken: dict[str, str],
     assets: Sequence[str] | None,
@@ -235,7 +237,7 @@ def _investor_column(
     return None
 
 
-def _owner_column(table: Table, taken: dict[str, str], texts: list[Column]) -> str | None:
+def _owner_column(table: CellTable, taken: dict[str, str], texts: list[CellColumn]) -> str | None:
     """Find who owns the rows of a long table that names nobody: the text that parts the assets."""
     asset = table[next(name for name, role in taken.items() if role == ASSET)]
     if not repeats(asset):
@@ -250,7 +252,7 @@ def _owner_column(table: Table, taken: dict[str, str], texts: list[Column]) -> s
 
 
 def _long_values(
-    table: Table, numbers: dict[str, Numbers], of: dict[str, str], guessed: dict[str, Guess]
+    table: CellTable, numbers: dict[str, Numbers], of: dict[str, str], guessed: dict[str, Guess]
 ) -> None:
     """Mark the column that says how much is held: weights, else amounts, else shares and price."""
     numeric = [
@@ -324,7 +326,7 @@ def _doubts(name: str) -> tuple[bool, bool, bool]:
 
 
 def _wide_holdings(
-    table: Table, numbers: dict[str, Numbers], of: dict[str, str], assets: Sequence[str] | None
+    table: CellTable, numbers: dict[str, Numbers], of: dict[str, str], assets: Sequence[str] | None
 ) -> dict[str, str]:
     """Mark the columns that are holdings; return which asset each stands for."""
     matched: dict[str, str] = {}
@@ -356,7 +358,7 @@ def _wide_holdings(
     return matched
 
 
-def _check_matches(table: Table, matched: dict[str, str]) -> None:
+def _check_matches(table: CellTable, matched: dict[str, str]) -> None:
     if not matched:
         raise UnreadableFile(
             f"{table.file} has no column of holdings; a wide table needs one column of numbers per "

@@ -21,7 +21,7 @@ from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import portfolio_rules as rules_
 from imop_engine.tables import words
-from imop_engine.tables.cells import Table
+from imop_engine.tables.cells import CellTable
 from imop_engine.tables.dates import ORDERS
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.numbers import DECIMALS
@@ -136,7 +136,7 @@ def _check_assets(assets: Sequence[str] | None) -> list[str] | None:
 
 
 def _book(
-    table: Table,
+    table: CellTable,
     assets: list[str] | None,
     given: dict[str, str],
     layout: str,
@@ -166,14 +166,14 @@ def _book(
     return book, found
 
 
-def _nothing_left(table: Table, notes: Notes) -> str:
+def _nothing_left(table: CellTable, notes: Notes) -> str:
     grave = [finding for finding in notes.findings if finding.action == "refused"]
     first = f" First reason: {grave[0].sentence()}" if grave else ""
     return f"{table.file} has no portfolio that can be used.{first}"
 
 
 def _settled(
-    table: Table,
+    table: CellTable,
     book: Book,
     found: Roles,
     assets: list[str] | None,
@@ -209,7 +209,7 @@ def _settled(
     return book
 
 
-def _note_attributes(table: Table, book: Book, found: Roles, notes: Notes) -> None:
+def _note_attributes(table: CellTable, book: Book, found: Roles, notes: Notes) -> None:
     """Name rows of a long file whose attribute differs from that of the portfolio's first row."""
     if found.layout != layouts.LONG:
         return
@@ -229,7 +229,7 @@ def _note_attributes(table: Table, book: Book, found: Roles, notes: Notes) -> No
             )
 
 
-def _note_currencies(table: Table, book: Book, found: Roles, notes: Notes) -> None:
+def _note_currencies(table: CellTable, book: Book, found: Roles, notes: Notes) -> None:
     """Say so where amounts of one file seem to be in several currencies."""
     amount = found.first(roles_.AMOUNT) or found.first(roles_.PRICE)
     if amount is None or not {roles_.AMOUNT, roles_.SHARES} & set(found.of.values()):
@@ -266,7 +266,7 @@ def _note_columns(found: Roles, notes: Notes) -> None:
 
 
 def _people(
-    table: Table,
+    table: CellTable,
     book: Book,
     found: Roles,
     guessed: dict[str, Guess],
@@ -288,7 +288,7 @@ def _people(
     return Portfolios(weights, attributes, dates, found.of, guessed, report, table.file)
 
 
-def _attribute(table: Table, name: str, rows: pa.Array) -> Any:
+def _attribute(table: CellTable, name: str, rows: pa.Array) -> Any:
     column = table[name]
     if column.text is None and column.times is None and column.numbers is not None:
         return column.numbers[rows.to_numpy()]

@@ -16,7 +16,7 @@ import pandas as pd
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.tables import history_kind as kinds
 from imop_engine.tables import history_layout as layouts
-from imop_engine.tables.cells import BoolArray, Table
+from imop_engine.tables.cells import BoolArray, CellTable
 from imop_engine.tables.dates import ORDERS
 from imop_engine.tables.history_columns import read_matrix
 from imop_engine.tables.history_matrix import Matrix
@@ -114,7 +114,7 @@ def read_returns(
 
 def _history(
     matrix: Matrix,
-    table: Table,
+    table: CellTable,
     hint: str,
     signed: bool,
     asked: tuple[str, str, int | None, str],

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.errors import UnreadableFile
-from imop_engine.tables.cells import Column, Table, check_names
+from imop_engine.tables.cells import CellColumn, CellTable, check_names
 from imop_engine.tables.numbers import DASHES, MISSING_WORDS
 from imop_engine.tables.reading_report import KEPT, REFUSED, Guess, Notes
 
@@ -59,7 +59,7 @@ class Packing(Protocol):
     def pack(self, cells: tuple[Any, ...]) -> Any:
         """Pack one chunk of a column."""
 
-    def join(self, name: str, chunks: list[Any]) -> Column:
+    def join(self, name: str, chunks: list[Any]) -> CellColumn:
         """Make the column of its chunks."""
 
 
@@ -69,7 +69,7 @@ def build_table(
     packing: Packing,
     limits: ReadingLimits,
     guessed: dict[str, Guess],
-) -> Table:
+) -> CellTable:
     """Assemble a table from all rows of a file, the first of which is row 1.
 
     Args:
@@ -95,7 +95,7 @@ def build_table(
         packing.join(name, [chunk[i] for chunk in gather.chunks]) for i, name in enumerate(names)
     )
     columns = tuple(c for c in columns if c.filled.any() or not c.name.startswith("column "))
-    return Table(
+    return CellTable(
         file=file,
         columns=columns,
         rows=gather.row_numbers,

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from imop_engine.errors import UnreadableFile
-from imop_engine.tables.cells import Column, Table, clean, text_column
+from imop_engine.tables.cells import CellColumn, CellTable, clean, text_column
 from imop_engine.tables.formula_text import MARKED, plain_text
 from imop_engine.tables.reading_report import Guess
 from imop_engine.tables.rows import Cells, ReadingLimits, build_table, one_line
@@ -48,7 +48,7 @@ SEPARATOR_LINE: Final = re.compile(r'\A"?sep=(.)"?\r?\n', re.IGNORECASE)
 CONTROL: Final = tuple(chr(code) for code in (*range(0x09), *range(0x0E, 0x20)))
 
 
-def read_text(file: str, content: bytes, limits: ReadingLimits) -> Table:
+def read_text(file: str, content: bytes, limits: ReadingLimits) -> CellTable:
     """Read a delimited text file.
 
     Args:
@@ -86,7 +86,7 @@ class TextPacking:
         except UnicodeEncodeError:
             return pa.array([cell and clean(cell) for cell in cells], pa.string())
 
-    def join(self, name: str, chunks: list[pa.Array]) -> Column:
+    def join(self, name: str, chunks: list[pa.Array]) -> CellColumn:
         """Make the column of its chunks; text that was made safe is again what it was."""
         column = text_column(name, pa.chunked_array(chunks, pa.string()))
         cells: Any = column.text

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, Final
 
 from imop_engine.errors import UnreadableFile
-from imop_engine.tables.cells import Column, Table, mixed_column
+from imop_engine.tables.cells import CellColumn, CellTable, mixed_column
 from imop_engine.tables.reading_report import KEPT, Guess, Notes
 from imop_engine.tables.rows import Cells, ReadingLimits, build_table, one_line
 
@@ -32,7 +32,7 @@ LAST_ROW: Final = 1_048_576
 
 def read_workbook(
     file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
-) -> Table:
+) -> CellTable:
     """Read one sheet: the named one, or the first that has anything in it.
 
     Args:
@@ -199,7 +199,7 @@ class CellPacking:
         """Pack one chunk."""
         return cells
 
-    def join(self, name: str, chunks: list[tuple[Any, ...]]) -> Column:
+    def join(self, name: str, chunks: list[tuple[Any, ...]]) -> CellColumn:
         """Make the column of its chunks."""
         return mixed_column(name, list(chain.from_iterable(chunks)))
 
@@ -240,8 +240,8 @@ def _is_formula(cell: Any) -> bool:
 
 
 def _noting_other_sheets(
-    table: Table, names: list[str], chosen: str, asked: str | int | None
-) -> Table:
+    table: CellTable, names: list[str], chosen: str, asked: str | int | None
+) -> CellTable:
     others = [name for name in names if name != chosen]
     if asked is not None or not others:
         return table

@@ -93,7 +93,7 @@ def findings_in_the_source() -> list:
         pytest.param(node, id=f"{path.stem}:{node.lineno}")
         for path in sorted(Path(experiment.__file__).parent.glob("*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "PaperFinding"
     ]
 
 
@@ -105,7 +105,7 @@ def test_every_branch_of_every_verdict_carries_its_reason(call):
 
 def test_a_verdict_without_a_reason_is_refused():
     with pytest.raises(ValueError, match="'differs' on 'All is well' has no reason"):
-        experiment.Finding("All is well", "It is not", "differs", " ")
+        experiment.PaperFinding("All is well", "It is not", "differs", " ")
 
 
 # -- verdicts that rest on times: the times are given, never measured ------------------------------
