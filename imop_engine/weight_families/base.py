@@ -60,7 +60,16 @@ class Family:
     on_unit_interval: bool = True
 
     def drawn(self, shape: Shape, count: int, rng: np.random.Generator) -> Vector:
-        """That many weights of a shape, which is checked first."""
+        """That many weights of a shape, which is checked first.
+
+        Args:
+            shape: What the analyst said of the distribution.
+            count: How many weights.
+            rng: Where random numbers come from.
+
+        Returns:
+            Weights on return, 0 to 1.
+        """
         if self.draw is None:
             raise InvalidInput(f"The weight distribution {self.name!r} is fitted, never drawn.")
         spreads = [(mean, sd) for _, mean, sd in shape.parts]

@@ -17,7 +17,16 @@ LOG_SD_RANGE: Final = (float(np.log(1e-3)), float(np.log(3.0)))
 
 
 def truncated(w: Vector, mean: float, sd: float) -> Vector:
-    """(Phi(w) - Phi(0)) / (Phi(1) - Phi(0)), in the tail where Phi is small: nothing cancels."""
+    """(Phi(w) - Phi(0)) / (Phi(1) - Phi(0)), in the tail where Phi is small: nothing cancels.
+
+    Args:
+        w: Weights on return, 0 to 1.
+        mean: Before the cut.
+        sd: Standard deviation before the cut.
+
+    Returns:
+        The share of investors at or below each weight.
+    """
     sign = 1.0 if mean > 0.5 else -1.0
     a, b, z = (sign * (v - mean) / sd for v in (0.0, 1.0, w))
     top = np.maximum(log_ndtr(a), log_ndtr(b))
@@ -28,7 +37,16 @@ def truncated(w: Vector, mean: float, sd: float) -> Vector:
 
 def draw(shape: Shape, count: int, rng: np.random.Generator) -> Vector:
     """By the inverse of the distribution function: one uniform number per investor, so the draw of
-    investor 10 does not depend on how often an earlier one would have been rejected."""
+    investor 10 does not depend on how often an earlier one would have been rejected.
+
+    Args:
+        shape: What the analyst said of the distribution.
+        count: How many weights.
+        rng: Where random numbers come from.
+
+    Returns:
+        Weights on return, 0 to 1.
+    """
     mean, sd = shape.mean, shape.sd
     low, high = ndtr((0.0 - mean) / sd), ndtr((1.0 - mean) / sd)
     drawn = mean + sd * ndtri(rng.uniform(low, high, count))
