@@ -20,6 +20,8 @@ from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
 from imop_app.workspace import Workspace
 from preparing_harness import command, preparation, starts
 
+pytestmark = pytest.mark.slow
+
 VIEWS = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
 LONG_AFTER = 60.0  # seconds; nothing here takes one
 

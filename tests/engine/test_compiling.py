@@ -24,6 +24,7 @@ def own_folder(tmp_path, monkeypatch):
     compiling.folder.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_change_in_a_called_kernel_of_another_file_is_noticed(tmp_path):
     package = tmp_path / "imop_engine"
     (package / "kernels").mkdir(parents=True)

@@ -197,6 +197,7 @@ def test_three_objectives_full_is_algorithm_1(kind):
     assert np.allclose(learner.theta_, thetas[-1], atol=1e-6, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 4, 5])
 @pytest.mark.parametrize("seed", range(3))
 def test_full_skips_no_weight_that_could_win_on_portfolios(n, seed):

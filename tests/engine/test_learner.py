@@ -145,6 +145,7 @@ def simulated(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
     return np.round(held, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", ["uniform", "normal"])
 def test_it_learns_the_papers_securities_better_than_the_paper(spread):
     """Table "Estimation Error", K = 41: 0.0091. Here with anchors on securities 1 and 7."""

@@ -43,6 +43,7 @@ def test_it_is_the_enumerated_optimum(drawn):
     check_update(drawn, best.objective)
 
 
+@pytest.mark.slow
 @tries(50)
 @given(instances(smallest=5, largest=5))
 def test_it_is_the_enumerated_optimum_of_five_assets(drawn):

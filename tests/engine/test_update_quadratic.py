@@ -58,6 +58,7 @@ def test_it_is_the_enumerated_optimum(learn):
     agree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learn", ["c", "b"])
 def test_it_is_gurobis_optimum(learn):
     @tries(100)

@@ -113,6 +113,7 @@ def test_a_weighted_sum_is_as_strongly_convex_as_the_weakest_objective():
         assert np.linalg.eigvalsh(np.einsum("k,kij->ij", w, problem.quadratic))[0] >= least - 1e-12
 
 
+@pytest.mark.slow
 def test_lemma_lipschitz_of_decisions_and_of_the_loss():
     """‖S(w, θ_1) − S(w, θ_2)‖ ≤ 2κ/λ ‖θ_1 − θ_2‖ and |l(y, θ_1) − l(y, θ_2)| ≤ 4(B + R)κ/λ …"""
     problem, rng = paper.mqp("c"), np.random.default_rng(2)

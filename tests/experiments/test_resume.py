@@ -64,6 +64,7 @@ def test_a_part_that_vanishes_during_the_run_is_named(tmp_path, experiment):
         runner._report(experiment, experiment.parts(True), Store(tmp_path), tmp_path)
 
 
+@pytest.mark.slow
 def test_the_shell_refuses_a_wrong_name_in_one_sentence(tmp_path):
     command = [Path(sys.executable).with_name("imop"), "reproduce", "fig9", "--out", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

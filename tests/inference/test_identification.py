@@ -104,6 +104,7 @@ def test_counts_are_repeated_rows():
 
 
 # -- the gauge -----------------------------------------------------------------------------------
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     scale=st.floats(0.5, 2.0),
@@ -264,6 +265,7 @@ STOPPED_SHORT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "level", "weights", "count", "seed"), STOPPED_SHORT)
 def test_the_search_ends_at_the_solution_or_at_a_jump_across_zero(
     name, level, weights, count, seed

@@ -172,6 +172,7 @@ def test_p_values_are_uniform_on_a_grid_and_with_a_plateau():
     assert kstest(capped, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_normal_is_rejected_under_uniform_weights():
     """Seen: p at most 8e-6 over 20 draws of 500; the truncated normal flattens out and stays."""
     rng = np.random.default_rng(6)
@@ -197,6 +198,7 @@ def test_parameters_are_recovered(name, truth):
     np.testing.assert_allclose(list(found.parameters.values()), truth, rtol=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncated normal", "uniform", "beta", "mixture"])
 def test_bic_picks_the_family_the_weights_come_from(name):
     rng = np.random.default_rng(10)

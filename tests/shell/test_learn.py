@@ -105,6 +105,7 @@ def test_simulate_takes_every_kind_of_noise_and_a_change_of_belief(shell, tmp_pa
 
 
 # -- learn ---------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_learn_writes_the_folder_of_the_contract(shell, files, tmp_path):
     out = good(
         shell, "learn", *of(files), "--truth", files / "truth.csv", "--out", tmp_path,
@@ -137,6 +138,7 @@ def test_learn_equals_the_engine(shell, files):
     np.testing.assert_allclose(document["estimate"], study.theta, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_learn_for_people_shows_table_fit_and_where_the_files_are(shell, files, tmp_path):
     out = good(shell, "learn", *of(files), "--out", tmp_path)
     for word in ("asset", "estimate", "status", "AAPL", "One frontier explains", "report.html"):
@@ -158,6 +160,7 @@ def test_learn_takes_anchors_of_assets_and_of_portfolios(shell, files, tmp_path)
     assert (values["AAPL"] + values["PG"]) / 2 == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_learn_takes_moments_given_directly(shell, tmp_path):
     good(shell, "simulate", "--market", "paper8", "--investors", 60, "--out", tmp_path)
     from imop_engine.bundled import market
@@ -179,6 +182,7 @@ def test_learn_takes_moments_given_directly(shell, tmp_path):
     assert given["estimate"] == bundled["estimate"]
 
 
+@pytest.mark.slow
 def test_settings_reach_the_learner(shell, files):
     document = json.loads(
         good(
@@ -198,6 +202,7 @@ def test_settings_reach_the_learner(shell, files):
     assert any("Bayes-Stein" in note or "shrunk" in note for note in document["notes"])
 
 
+@pytest.mark.slow
 def test_gaps_in_the_history_are_in_the_report(shell, files, tmp_path):
     history = pd.read_csv(files / "returns.csv")
     history.loc[:49, "AMD"] = np.nan
@@ -286,6 +291,7 @@ def test_an_interrupted_run_resumes_to_the_same_digits(shell, tmp_path):
     assert not checkpoint.exists(), "a finished run leaves no trace of the stop"
 
 
+@pytest.mark.slow
 def test_resume_with_more_portfolios_learns_only_the_new_ones(shell, files, tmp_path):
     table = pd.read_csv(files / "portfolios.csv")
     table.iloc[:150].to_csv(tmp_path / "portfolios.csv", index=False)
@@ -301,12 +307,14 @@ def test_resume_with_more_portfolios_learns_only_the_new_ones(shell, files, tmp_
     assert second["anchors"] == first["anchors"]
 
 
+@pytest.mark.slow
 def test_resume_without_a_checkpoint_starts_at_the_beginning(shell, files, tmp_path):
     out = json.loads(good(shell, "learn", *of(files), "--out", tmp_path, "--resume", "--json"))
     assert out["figures"]["rounds"] == 200
 
 
 # -- frontier ------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_frontier_of_a_study_and_of_the_history(shell, files, tmp_path):
     good(shell, "learn", *of(files), "--out", tmp_path / "run")
     learned = json.loads(good(shell, "frontier", "--study", tmp_path / "run", "--json"))

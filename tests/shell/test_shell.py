@@ -120,6 +120,7 @@ def test_a_mistake_gets_one_sentence_and_code_2(arguments, words):
     assert re.fullmatch(r"imop: [^\n]+\.\n", done.stderr), done.stderr
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_early_gets_no_complaint():
     shown = subprocess.Popen(
         [IMOP, "frontier", "--market", "us20", "--points", "4000", "--json"],

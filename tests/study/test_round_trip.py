@@ -58,6 +58,7 @@ def test_files_keep_every_digit(ending, layout, clientele, in_memory, tmp_path):
     np.testing.assert_array_equal(dates.to_numpy(), clientele.dates.to_numpy())
 
 
+@pytest.mark.slow
 def test_the_two_commands_give_the_same_digits_in_every_format(tmp_path, capsys):
     def run(*arguments: str) -> str:
         with pytest.raises(SystemExit) as ended:

@@ -65,6 +65,7 @@ def test_a_study_is_what_its_parts_say(study, moments, portfolios):
     assert study.problem.theta.contains(study.theta)
 
 
+@pytest.mark.slow
 def test_fitting_together_gets_over_what_stops_each_search_alone(us20):
     """A stream that ended far off: one return 0.68 too high, and two local searches stuck."""
     rng = np.random.default_rng(5)
@@ -176,6 +177,7 @@ def test_a_checkpoint_of_a_later_format_is_refused(study, tmp_path):
         load_state(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -303,6 +305,7 @@ def test_anchors_of_the_analyst_hold_exactly(moments, portfolios):
     assert (values["AAPL"] + values["PG"]) / 2 == pytest.approx(0.17, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_caps_hold_in_every_portfolio_of_the_frontier(moments, portfolios):
     study = imop.run_study(*moments, portfolios, imop.StudySettings(upper={"UNH": 0.2}))
     assert study.frame_frontier["UNH"].max() <= 0.2 + 1e-12
@@ -377,6 +380,7 @@ def test_a_saved_study_opens_and_says_the_same(study, tmp_path):
     np.testing.assert_array_equal(opened.theta, study.theta)
 
 
+@pytest.mark.slow
 def test_an_opened_study_goes_on(study, portfolios, tmp_path):
     opened = imop.load_study(imop.save_study(study, tmp_path))
     one = exhaust(more_steps(opened, portfolios.iloc[:40])).theta
@@ -409,6 +413,7 @@ def test_a_folder_that_is_none_or_broken_is_named(study, tmp_path):
         imop.load_study(folder)
 
 
+@pytest.mark.slow
 def test_a_history_far_from_beliefs_does_not_lead_astray():
     paper = market("paper8")
     truth, rng = paper.expected_returns, np.random.default_rng(0)
