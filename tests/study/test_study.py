@@ -264,6 +264,7 @@ def test_one_investor_is_enough_for_an_answer(moments, portfolios):
     assert study.rounds == 1
     assert len(study.frame_returns) == 20
     assert study.distribution is None
+    assert study.frame_distribution["share"].sum() == 1.0
     assert any("at least 20 investors" in note for note in study.notes)
 
 
