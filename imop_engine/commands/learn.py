@@ -101,7 +101,7 @@ class KnownReturns:
 
 
 @dataclass(frozen=True)
-class LearnerOptions:
+class LearningOptions:
     """How to learn."""
 
     weights: Annotated[
@@ -162,7 +162,7 @@ def learn(
     history: HistoryFileOptions,
     known: KnownReturns,
     limits: LimitOptions,
-    learner: LearnerOptions,
+    learner: LearningOptions,
     results: ResultOptions,
 ) -> None:
     """Learn what investors believe from a return history and their portfolios.
@@ -192,7 +192,7 @@ def learn(
 def _settings(
     known: KnownReturns,
     limits: LimitOptions,
-    learner: LearnerOptions,
+    learner: LearningOptions,
     results: ResultOptions,
     names: tuple[str, ...],
 ) -> StudySettings:
