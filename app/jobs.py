@@ -43,8 +43,9 @@ class Job:
     """One run under way: how far it is, what it has seen, and how it ended.
 
     `keep` takes the study and returns the id under which it can be shown from now on, and a
-    function that writes it down; `told` says in a sentence what went wrong. `before` waits for what
-    the first step needs, and answers False where the event it is given was set meanwhile.
+    function that writes it down; `describe_error` says in a sentence what went wrong. `before`
+    waits for what the first step needs, and answers False where the event it is given was set
+    meanwhile.
 
     Args:
         settings: What was chosen for the run.
@@ -53,7 +54,7 @@ class Job:
             writes it down.
         name: Of the run.
         checkpoint: Keeps the state after a step; None keeps none.
-        told: Puts an error in words.
+        describe_error: Puts an error in words.
         before: Waits for what the first step needs; None waits for nothing.
     """
 
@@ -64,7 +65,7 @@ class Job:
         keep: Callable[[Any], tuple[str, Callable[[], None]]],
         name: str,
         checkpoint: Callable[[Any], None] | None = None,
-        told: Callable[[BaseException], str] = str,
+        describe_error: Callable[[BaseException], str] = str,
         before: Callable[[threading.Event], bool] | None = None,
     ) -> None:
         self.settings = settings
@@ -81,7 +82,7 @@ class Job:
         self._steps: Iterator[Any] | None = None
         self._keep = keep
         self._checkpoint = checkpoint
-        self._told = told
+        self._describe_error = describe_error
         self._before = before
         self._last: Any = None
         self._trail: list[Point] = []
@@ -155,7 +156,7 @@ class Job:
             self.status = "stopped"
         except Exception as error:  # whatever it is, the page must learn of it
             LOG.debug("a run failed", exc_info=True)
-            self.error = self._told(error)
+            self.error = self._describe_error(error)
             self.status, self._steps = "failed", None
         finally:
             self._ended.set()

@@ -119,32 +119,32 @@ def one_study(case: CoverageCase, number: int, investors: int = INVESTORS) -> Co
     learned = OnlineLearner(problem, weights="exact", theta0=start).partial_fit(Y).theta_
     first = identification(problem, learned, Y, LEVEL)
     refined = refine(problem, Y, learned).theta
-    told = identification(problem, refined, Y, LEVEL)
+    known = identification(problem, refined, Y, LEVEL)
     frontier = efficient_frontier(problem, refined)
     shares = []
-    for beliefs in (told, None):
+    for beliefs in (known, None):
         table = investor_preferences(frontier, Y, level=LEVEL, beliefs=beliefs).investors
         inside = (table["weight_low"] <= drawn.weights) & (drawn.weights <= table["weight_high"])
         shares.append(float(inside.mean()))
     return CoverageStudy(
         refined - truth,
-        (told.low <= truth) & (truth <= told.high),
+        (known.low <= truth) & (truth <= known.high),
         (first.low <= truth) & (truth <= first.high),
-        told.status,
+        known.status,
         first.status,
-        told.standard_errors,
-        told.noise_bias,
-        told.noise.sd,
+        known.standard_errors,
+        known.noise_bias,
+        known.noise.sd,
         shares[0],
         shares[1],
-        told.settled,
+        known.settled,
     )
 
 
 def compare_bias(case: CoverageCase, studies: int = BIAS_STUDIES) -> dict[str, Any]:
     """Mean error in standard errors of plain least squares (`polish`) and of `refine`, by asset."""
     problem, truth = problem_of(case)
-    told: dict[str, list[Vector]] = {"least squares": [], "refine": []}
+    errors: dict[str, list[Vector]] = {"least squares": [], "refine": []}
     for number in range(studies):
         rng = np.random.default_rng([CASES.index(case), number])
         Y = simulate_investors(
@@ -153,13 +153,13 @@ def compare_bias(case: CoverageCase, studies: int = BIAS_STUDIES) -> dict[str, A
         ).portfolios  # fmt: skip
         refined = refine(problem, Y, truth).theta
         se = identification(problem, refined, Y, LEVEL).standard_errors
-        told["refine"].append((refined - truth) / se)
-        told["least squares"].append((polish(problem, Y, truth).theta - truth) / se)
+        errors["refine"].append((refined - truth) / se)
+        errors["least squares"].append((polish(problem, Y, truth).theta - truth) / se)
     return {
         "name": case.name,
         "studies": studies,
         "assets": list(problem.names),
-        **{name: _plain_list(np.mean(rows, axis=0)) for name, rows in told.items()},
+        **{name: _plain_list(np.mean(rows, axis=0)) for name, rows in errors.items()},
     }
 
 

@@ -72,9 +72,9 @@ def run(part: Part) -> Result:
         S = np.array([imop.solve(problem, theta, w) for w in grid])
         nearest = ((Y[:, None, :] - S[None]) ** 2).sum(axis=2).min(axis=1)
         gaps.append(paper.plain(nearest - ideal))
-    told = imop.constants(problem, radius=float(np.linalg.norm(Y, axis=1).max()))
+    constants = imop.constants(problem, radius=float(np.linalg.norm(Y, axis=1).max()))
     zeta = _largest_objective(problem)
-    coefficient = 16.0 * np.e * (told.B + told.R) * zeta / told.lam
+    coefficient = 16.0 * np.e * (constants.B + constants.R) * zeta / constants.lam
     return {"gaps": gaps, "coefficient": float(coefficient), "missed": missed}
 
 
@@ -138,31 +138,31 @@ def report(outcome: Outcome) -> Report:
         for gap in gaps
     ]
     frame = pd.DataFrame(rows)
-    told = frame.groupby("K", as_index=False).agg(
+    by_grid = frame.groupby("K", as_index=False).agg(
         largest=("gap", "max"), mean=("gap", "mean"), least=("gap", "min"), bound=("bound", "max")
     )
     numbers = {
-        "slope_largest": _slope(told, "largest"),
-        "slope_mean": _slope(told, "mean"),
+        "slope_largest": _slope(by_grid, "largest"),
+        "slope_mean": _slope(by_grid, "mean"),
         "least_gap": float(frame["gap"].min()),
         "projection_missed": max(found["missed"] for _, found in outcome),
         "largest_share_of_bound": float((frame["gap"] / frame["bound"]).max()),
     }
-    table = told.rename(
+    table = by_grid.rename(
         columns={"largest": "largest l_K − l", "mean": "mean l_K − l", "bound": "theorem's bound"}
     ).drop(columns="least")
     caption = f"Over {len(outcome)} draws of θ and {outcome[0][0]['count']} decisions each."
     return Report(
         [_holds(p, numbers), _faster(p, numbers)],
-        [Figure("approximation", _chart(told, p), _CAPTION)],
+        [Figure("approximation", _chart(by_grid, p), _CAPTION)],
         [ResultTable("approximation", table, caption, 5)],
         numbers,
         {"gaps": frame},
     )
 
 
-def _slope(told: pd.DataFrame, column: str) -> float:
-    kept = told[told[column] > SAME]
+def _slope(by_grid: pd.DataFrame, column: str) -> float:
+    kept = by_grid[by_grid[column] > SAME]
     return float(np.polyfit(np.log(kept["K"]), np.log(kept[column]), 1)[0])
 
 
@@ -197,15 +197,17 @@ def _faster(p: int, numbers: dict[str, float]) -> PaperFinding:
     )  # fmt: skip
 
 
-def _chart(told: pd.DataFrame, p: int) -> Chart:
+def _chart(by_grid: pd.DataFrame, p: int) -> Chart:
     power = "1/K" if p == 2 else "1/√K"
-    first = float(told["largest"].iloc[0])
-    shape = first * (told["K"] / told["K"].iloc[0]) ** -STEEP[p]
+    first = float(by_grid["largest"].iloc[0])
+    shape = first * (by_grid["K"] / by_grid["K"].iloc[0]) ** -STEEP[p]
     parts_ = [
-        pd.DataFrame({"K": told["K"], "gap": told["largest"], "series": "largest gap"}),
-        pd.DataFrame({"K": told["K"], "gap": told["mean"], "series": "mean gap"}),
-        pd.DataFrame({"K": told["K"], "gap": shape, "series": f"slope of {power}"}),
-        pd.DataFrame({"K": told["K"], "gap": told["bound"], "series": "bound of the theorem"}),
+        pd.DataFrame({"K": by_grid["K"], "gap": by_grid["largest"], "series": "largest gap"}),
+        pd.DataFrame({"K": by_grid["K"], "gap": by_grid["mean"], "series": "mean gap"}),
+        pd.DataFrame({"K": by_grid["K"], "gap": shape, "series": f"slope of {power}"}),
+        pd.DataFrame(
+            {"K": by_grid["K"], "gap": by_grid["bound"], "series": "bound of the theorem"}
+        ),
     ]
     frame = pd.concat(parts_)
     frame = frame[frame["gap"] > SAME]

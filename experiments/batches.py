@@ -98,9 +98,9 @@ def _difficult(numbers: dict[str, float]) -> PaperFinding:
 
 
 def _useful(numbers: dict[str, float]) -> PaperFinding:
-    told = {case: (numbers[f"error_{case}_1"], numbers[f"error_{case}_8"]) for case in CASES}
-    text = "; ".join(f"{CASES[c]} {one:.4f} and {eight:.4f}" for c, (one, eight) in told.items())
-    better = [CASES[case] for case, (one, eight) in told.items() if eight < one]
+    errors = {case: (numbers[f"error_{case}_1"], numbers[f"error_{case}_8"]) for case in CASES}
+    text = "; ".join(f"{CASES[c]} {one:.4f} and {eight:.4f}" for c, (one, eight) in errors.items())
+    better = [CASES[case] for case, (one, eight) in errors.items() if eight < one]
     return PaperFinding(
         "Mini-batches “enhance online learning” in general.",
         f"Median error with one and with eight decisions an update: {text}.",

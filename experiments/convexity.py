@@ -165,10 +165,10 @@ def _example(numbers: dict[str, float]) -> PaperFinding:
 def _claimed(numbers: dict[str, float], found: dict[str, Result]) -> PaperFinding:
     worst = found["crossing"]["worst"]
     holds = numbers["crossing_a"] == 0 and numbers["plane_a"] == 0
-    told = ""
+    example = ""
     if not holds and "theta1" in worst:
         one, two = (np.round(worst[name], 2).tolist() for name in ("theta1", "theta2"))
-        told = (
+        example = (
             f" For instance θ¹ = {one}, θ² = {two}, α = {worst['alpha']:.2f}: the mixture "
             f"{worst['x'][0]:.2f} is {worst['distance']:.2f} away from the efficient set."
         )
@@ -183,7 +183,7 @@ def _claimed(numbers: dict[str, float], found: dict[str, Result]) -> PaperFindin
         if holds
         else "Ordering θ₁ and θ₂ loses generality: two parameters ordered in opposite ways mix to "
         "a shorter interval. With n ≥ 2 the efficient sets are line segments of different "
-        "directions, and a mixture of points of two segments leaves the segment between." + told,
+        "directions, and a mixture of points of two segments leaves the segment between." + example,
     )
 
 

@@ -154,24 +154,25 @@ def report(outcome: Outcome) -> Report:
             for one in found
         ]
     )
-    told = times.groupby(["series", "rounds"], as_index=False)["seconds"].agg(["mean", "std"])
-    told["std"] = told["std"].fillna(0.0)
-    told = told.assign(
-        low=(told["mean"] - told["std"]).clip(lower=1e-5), high=told["mean"] + told["std"]
+    summary = times.groupby(["series", "rounds"], as_index=False)["seconds"].agg(["mean", "std"])
+    summary["std"] = summary["std"].fillna(0.0)
+    summary = summary.assign(
+        low=(summary["mean"] - summary["std"]).clip(lower=1e-5),
+        high=summary["mean"] + summary["std"],
     )
-    mean = told.set_index(["series", "rounds"])["mean"]
+    mean = summary.set_index(["series", "rounds"])["mean"]
     findings: list[PaperFinding] = []
     numbers: dict[str, float] = {}
     programs = [result for part, result in outcome if part["what"] == "program"]
     if GLOBAL in mean.index:
         findings.append(_drastic(mean, programs, numbers))
     findings.append(_ours_differ(mean, numbers))
-    shown = told.rename(
+    shown = summary.rename(
         columns={"series": "method", "rounds": "T", "mean": "seconds", "std": "sd"}
     )[["method", "T", "seconds", "sd"]]
     return Report(
         findings,
-        [Figure("time", _chart(told), _CAPTION)],
+        [Figure("time", _chart(summary), _CAPTION)],
         [ResultTable("time", shown, "Seconds for T decisions.", 5)],
         numbers,
         {"seconds": times},
@@ -225,13 +226,13 @@ def _ours_differ(mean: pd.Series, numbers: dict[str, float]) -> PaperFinding:
     )
 
 
-def _chart(told: pd.DataFrame) -> Chart:
-    present = [name for name in SERIES if (told["series"] == name).any()]
+def _chart(summary: pd.DataFrame) -> Chart:
+    present = [name for name in SERIES if (summary["series"] == name).any()]
     x = pictures.log_axis(alt.X, "rounds", "number of decisions T", ",d")
     y = pictures.log_axis(alt.Y, "mean", "seconds")
-    drawn = pictures.lines(told, x, y, present)
+    drawn = pictures.lines(summary, x, y, present)
     bars = (
-        alt.Chart(told)
+        alt.Chart(summary)
         .mark_rule(strokeWidth=1.4)
         .encode(x=x, y="low:Q", y2="high:Q", color=pictures.colour(present))
     )

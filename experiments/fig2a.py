@@ -38,17 +38,17 @@ def report(outcome: Outcome) -> Report:
             mine = everything[(everything["K"] == K) & (everything["series"] == label)]
             by = max(t for t in mine["round"].unique() if t <= FAST_BY)
             means, ends = mine.groupby("round")["error"].mean(), trails.last(mine)["error"]
-            told = {
+            errors = {
                 "start": float(means[0]),
                 "early": float(means[by]),
                 "end": float(ends.mean()),
                 "p95": float(ends.quantile(0.95)),
             }
-            numbers |= {f"{name}_{short}_{K}": value for name, value in told.items()}
+            numbers |= {f"{name}_{short}_{K}": value for name, value in errors.items()}
             rows.append(
-                {"algorithm": label, "K": K, "first error": told["start"],
-                 f"after {by} rounds": told["early"], "last round": told["end"],
-                 "sd": ends.std(), "95 %": told["p95"],
+                {"algorithm": label, "K": K, "first error": errors["start"],
+                 f"after {by} rounds": errors["early"], "last round": errors["end"],
+                 "sd": ends.std(), "95 %": errors["p95"],
                  "certified": trails.last(mine)["certified"].mean()}
             )  # fmt: skip
     main = everything[everything["K"] == GRIDS[0]]

@@ -46,20 +46,22 @@ def run(part: Part) -> Result:
         learner = imop.OnlineLearner(problem, weights=weights, rate=paper.RATE)
         learner.partial_fit(seen.portfolios)
         if name == "grid":
-            told = imop.weight_distribution(
+            distribution = imop.weight_distribution(
                 learner.assign(seen.portfolios).weights, grid=learner.weights_
             )
         else:
             frontier = imop.efficient_frontier(problem, learner.theta_)
-            told = imop.weight_distribution(imop.investor_preferences(frontier, seen.portfolios))
-        normal = told.family("truncated normal")
+            distribution = imop.weight_distribution(
+                imop.investor_preferences(frontier, seen.portfolios)
+            )
+        normal = distribution.family("truncated normal")
         found[name] = {
-            "histogram": told.histogram().to_dict("list"),
-            "families": told.to_frame().to_dict("list"),
-            "best": told.best.name,
+            "histogram": distribution.histogram().to_dict("list"),
+            "families": distribution.to_frame().to_dict("list"),
+            "best": distribution.best.name,
             "parameters": normal.parameters,
             "p_value": normal.p_value,
-            "uniform_p_value": told.family("uniform").p_value,
+            "uniform_p_value": distribution.family("uniform").p_value,
             "density": paper.plain(normal.density(SHOWN)),
         }
     return found
@@ -104,8 +106,8 @@ def report(outcome: Outcome) -> Report:
 
 
 def _roughly(found: Result) -> PaperFinding:
-    name, told = found["exact"]["best"], found["exact"]["parameters"]
-    values = ", ".join(f"{key} {value:.3f}" for key, value in told.items())
+    name, parameters = found["exact"]["best"], found["exact"]["parameters"]
+    values = ", ".join(f"{key} {value:.3f}" for key, value in parameters.items())
     return PaperFinding(
         "“The distribution follows roughly normal distribution.”",
         f"Seed 0: by BIC the best of the families on [0, 1] is the {name}; the truncated normal "

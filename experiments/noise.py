@@ -122,11 +122,11 @@ def _mqp(mean: pd.DataFrame) -> PaperFinding:
 def _portfolio(mean: pd.DataFrame) -> PaperFinding:
     mine = mean[(mean["what"] == "r") & (mean["series"] == "exact weights")].set_index("noise")
     level = max(mine.index)
-    told = ", ".join(f"{row['mean']:.4f} at sd {noise:g}" for noise, row in mine.iterrows())
+    errors = ", ".join(f"{row['mean']:.4f} at sd {noise:g}" for noise, row in mine.iterrows())
     grows = bool(np.all(np.diff(mine["mean"]) > -0.1 * mine["mean"].max()))
     return PaperFinding(
         "Noise in portfolios: not varied in the paper.",
-        f"With exact weights the error is {told}.",
+        f"With exact weights the error is {errors}.",
         "beyond" if grows else "differs",
         f"It does not go to zero with T at fixed noise: a noisy portfolio is explained by the "
         f"nearest efficient one, which biases r (at sd {level:g} the noise is as large as many "

@@ -35,8 +35,8 @@ def write(target: Path, results: Path, out: Path) -> None:
         results: The run's results.json.
         out: The folder under which each experiment's pictures and tables lie.
     """
-    told = json.loads(results.read_text())
-    target.write_text(html(told, out, Path(os.path.relpath(out, target.parent))))
+    content = json.loads(results.read_text())
+    target.write_text(html(content, out, Path(os.path.relpath(out, target.parent))))
 
 
 def html(results: dict[str, Any], out: Path, back: Path) -> str:

@@ -131,11 +131,11 @@ def _worst(numbers: dict[str, float], K: int, label: str) -> float:
 
 
 def _against_paper(numbers: dict[str, float]) -> PaperFinding:
-    told, good = [], True
+    medians, good = [], True
     for K, theirs in paper.PAPER_TABLE.items():
         ours = _worst(numbers, K, "Algorithm 2")
         good &= ours <= theirs
-        told.append(f"{ours:.4f} (paper {theirs:.4f}) at K = {K}")
+        medians.append(f"{ours:.4f} (paper {theirs:.4f}) at K = {K}")
     above = [
         f"K = {K} ({_worst(numbers, K, 'Algorithm 1'):.4f})"
         for K, theirs in paper.PAPER_TABLE.items()
@@ -144,7 +144,7 @@ def _against_paper(numbers: dict[str, float]) -> PaperFinding:
     return PaperFinding(
         "Table 1: 0.1270, 0.1270, 0.0420, 0.0091 for K = 6, 11, 21, 41.",
         "Medians of Algorithm 2, the worse of the two ways of drawing weights: "
-        + "; ".join(told) + ".",
+        + "; ".join(medians) + ".",
         "better" if good else "differs",
         (
             "Algorithm 1 stays below the paper's numbers as well."
@@ -189,7 +189,7 @@ def _beyond(numbers: dict[str, float]) -> list[PaperFinding]:
 
 
 def _second_order(numbers: dict[str, float], exact: float) -> PaperFinding:
-    def told(rounds: str, start: str) -> str:
+    def medians(rounds: str, start: str) -> str:
         name = f"second-order, T = {rounds}, from {start}"
         return " and ".join(f"{numbers[f'{name}, {family}']:.5f}" for family in FAMILIES)
 
@@ -198,9 +198,9 @@ def _second_order(numbers: dict[str, float], exact: float) -> PaperFinding:
     return PaperFinding(
         "The paper's updates are of first order.",
         "Our second-order learner, medians for normal and uniform weights: from zero "
-        f"{told('1,000', 'zero')} at T = 1,000, {told('100', 'zero')} at T = 100; from random "
-        f"starts {told('1,000', 'a random start')} at T = 1,000, "
-        f"{told('100', 'a random start')} at T = 100.",
+        f"{medians('1,000', 'zero')} at T = 1,000, {medians('100', 'zero')} at T = 100; from "
+        f"random starts {medians('1,000', 'a random start')} at T = 1,000, "
+        f"{medians('100', 'a random start')} at T = 100.",
         "beyond" if better else "differs",
         "From zero at T = 1,000 it is nearer than exact weights alone, on both kinds of streams. "
         "With normal weights a few securities are held by few, and a random start that puts one "

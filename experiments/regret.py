@@ -58,8 +58,8 @@ def _appendix(part: Part, rng: np.random.Generator) -> Result:
     problem = appendix.problem(1, ORDERED)
     w: paper.Array = rng.uniform(0.0, 1.0, part["rounds"])
     Y = (w * TRUTH[0] + (1 - w) * TRUTH[1] + rng.uniform(-SPREAD, SPREAD, w.size))[:, None]
-    told = imop.constants(problem, radius=float(TRUTH[1] + SPREAD))
-    learner = imop.OnlineLearner(problem, weights=K, algorithm="full", rate=told.rate)
+    constants = imop.constants(problem, radius=float(TRUTH[1] + SPREAD))
+    learner = imop.OnlineLearner(problem, weights=K, algorithm="full", rate=constants.rate)
     lost = np.empty(len(Y))
     for t, y in enumerate(Y):
         lost[t] = appendix.loss(learner.theta_, y)
@@ -68,14 +68,14 @@ def _appendix(part: Part, rng: np.random.Generator) -> Result:
     # The loss falls as θ_1 falls and as θ_2 grows, so nothing beats the widest interval.
     widest = np.array([problem.theta.lower[0], problem.theta.upper[1]])
     best = np.cumsum([appendix.loss(widest, y) for y in Y])
-    return _told(at, np.cumsum(lost), [best[t - 1] for t in at], told)
+    return _result(at, np.cumsum(lost), [best[t - 1] for t in at], constants)
 
 
 def _mqp(part: Part, rng: np.random.Generator) -> Result:
     problem, truth = paper.mqp("c"), paper.MQP_TRUTH["c"]
     Y, _ = paper.mqp_decisions(part["rounds"], rng)
-    told = imop.constants(problem, radius=float(np.linalg.norm([3.5, 3.5])))
-    rate = told.rate if part["case"] == "mqp-theorem" else paper.RATE
+    constants = imop.constants(problem, radius=float(np.linalg.norm([3.5, 3.5])))
+    rate = constants.rate if part["case"] == "mqp-theorem" else paper.RATE
     learner = imop.OnlineLearner(problem, weights=MQP_K, algorithm="full", rate=rate)
     learner.partial_fit(Y)
     at = paper.marks(len(Y), HINDSIGHTS)
@@ -85,7 +85,7 @@ def _mqp(part: Part, rng: np.random.Generator) -> Result:
         best.append(
             min(imop.fit_batch(problem, Y[:t], weights=MQP_K, theta0=s).loss for s in starts)
         )
-    return _told(at, np.cumsum(learner.losses_), best, told)
+    return _result(at, np.cumsum(learner.losses_), best, constants)
 
 
 def _portfolio(part: Part, rng: np.random.Generator) -> Result:
@@ -102,10 +102,10 @@ def _portfolio(part: Part, rng: np.random.Generator) -> Result:
         for theta in (*starts, *fitted)
     ]
     best = [float(min(one[t - 1] for one in tried)) for t in at]
-    return _told(at, np.cumsum(learner.losses_), best, None)
+    return _result(at, np.cumsum(learner.losses_), best, None)
 
 
-def _told(at: list[int], lost: Any, best: Any, constants: imop.Constants | None) -> Result:
+def _result(at: list[int], lost: Any, best: Any, constants: imop.Constants | None) -> Result:
     result: Result = {
         "rounds": at,
         "lost": [float(lost[t - 1]) for t in at],
@@ -190,15 +190,15 @@ def _average(frame: pd.DataFrame, numbers: dict[str, float]) -> PaperFinding:
 
 
 def _elsewhere(frame: pd.DataFrame, numbers: dict[str, float]) -> PaperFinding:
-    told = []
+    powers = []
     good = True
     for case in ("mqp-theorem", "mqp-paper", "portfolio"):
         growth = numbers[f"growth_{case}"]
         good &= growth <= ROOT + 0.1
-        told.append(f"{CASES[case]}: {growth:.2f}")
+        powers.append(f"{CASES[case]}: {growth:.2f}")
     return PaperFinding(
         "“Even if these conditions are not satisfied, we still observe a fast convergence rate.”",
-        f"R_T grows like T to the power of … {'; '.join(told)}.",
+        f"R_T grows like T to the power of … {'; '.join(powers)}.",
         "reproduced" if good else "differs",
         "Assumption 3.3 fails for the MQP (see convexity) and 3.1(b) for portfolios, whose return "
         "is only linear: no bound is drawn for those. Hindsight is the best of the batch method "

@@ -225,8 +225,8 @@ def _write(report: Report, folder: Path) -> dict[str, Any]:
     for table in report.tables:
         table.frame.to_csv(folder / f"{table.name}.csv", index=False)
         shown = json.loads(table.frame.to_json(orient="split", index=False, double_precision=12))
-        told = {"name": table.name, "caption": table.caption, "digits": table.digits}
-        tables.append({**told, "columns": shown["columns"], "rows": shown["data"]})
+        heading = {"name": table.name, "caption": table.caption, "digits": table.digits}
+        tables.append({**heading, "columns": shown["columns"], "rows": shown["data"]})
     for name, frame in report.data.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
     return {"figures": figures, "tables": tables, "data": sorted(report.data)}

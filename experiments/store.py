@@ -43,8 +43,10 @@ def key(experiment: Experiment, part: Part) -> str:
     code = sys.modules[experiment.run.__module__].__file__
     shared = b"".join(Path(__file__).with_name(name).read_bytes() for name in SHARED)
     text = Path(code).read_bytes() if code else b""
-    told = json.dumps([experiment.name, imop.__version__, engine_digest(), part], sort_keys=True)
-    return hashlib.sha256(told.encode() + shared + text).hexdigest()[:20]
+    settings = json.dumps(
+        [experiment.name, imop.__version__, engine_digest(), part], sort_keys=True
+    )
+    return hashlib.sha256(settings.encode() + shared + text).hexdigest()[:20]
 
 
 class Store:

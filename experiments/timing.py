@@ -60,11 +60,11 @@ def report(outcome: Outcome) -> Report:
         ]
     )
     rounds = outcome[0][0]["rounds"]
-    told = times.groupby(["K", "series"], as_index=False)["seconds"].agg(["mean", "std"])
-    told = told.assign(
-        low=(told["mean"] - told["std"]).clip(lower=0), high=told["mean"] + told["std"]
+    summary = times.groupby(["K", "series"], as_index=False)["seconds"].agg(["mean", "std"])
+    summary = summary.assign(
+        low=(summary["mean"] - summary["std"]).clip(lower=0), high=summary["mean"] + summary["std"]
     )
-    wide = told.pivot(index="K", columns="series", values="mean")
+    wide = summary.pivot(index="K", columns="series", values="mean")
     ratio = wide["Algorithm 1"] / wide["Algorithm 2"]
     largest = int(wide.index.max())
     numbers = {f"ratio_{K}": float(value) for K, value in ratio.items()}
@@ -74,16 +74,16 @@ def report(outcome: Outcome) -> Report:
     }
     return Report(
         [_faster(ratio, wide, rounds)],
-        [Figure("time", _chart(told, rounds), _caption(outcome))],
-        [_table(told, ratio, rounds)],
+        [Figure("time", _chart(summary, rounds), _caption(outcome))],
+        [_table(summary, ratio, rounds)],
         numbers,
         {"seconds": times},
     )
 
 
-def _table(told: pd.DataFrame, ratio: pd.Series, rounds: int) -> ResultTable:
-    means = told.pivot(index="K", columns="series", values="mean")
-    spread = told.pivot(index="K", columns="series", values="std")
+def _table(summary: pd.DataFrame, ratio: pd.Series, rounds: int) -> ResultTable:
+    means = summary.pivot(index="K", columns="series", values="mean")
+    spread = summary.pivot(index="K", columns="series", values="std")
     frame = pd.DataFrame(
         {
             "K": means.index,
@@ -111,10 +111,10 @@ def _faster(ratio: pd.Series, wide: pd.DataFrame, rounds: int) -> PaperFinding:
     )
 
 
-def _chart(told: pd.DataFrame, rounds: int) -> Chart:
+def _chart(summary: pd.DataFrame, rounds: int) -> Chart:
     x = alt.X("K:O", title="number of weights K").axis(labelAngle=0)
     y = alt.Y("mean:Q", title=f"seconds for {rounds:,} rounds")
-    base = alt.Chart(told).encode(x=x, xOffset="series:N")
+    base = alt.Chart(summary).encode(x=x, xOffset="series:N")
     bars = base.mark_bar().encode(y=y, color=pictures.colour(list(paper.LABELS.values())))
     spread = base.mark_rule(color=pictures.INK).encode(y="low:Q", y2="high:Q")
     return alt.layer(bars, spread).properties(width=560, height=pictures.HEIGHT)

@@ -75,13 +75,13 @@ def frame(outcome: Outcome) -> pd.DataFrame:
 def summary(trails: pd.DataFrame) -> pd.DataFrame:
     """Mean, standard deviation, 5 % and 95 % of the error over the repetitions, for each round."""
     grouped = trails.groupby(["series", "K", "round"], sort=True)["error"]
-    told = grouped.agg(
+    statistics = grouped.agg(
         mean="mean",
         sd="std",
         p05=lambda e: float(np.quantile(e, 0.05)),
         p95=lambda e: float(np.quantile(e, 0.95)),
     )
-    result: pd.DataFrame = told.reset_index()
+    result: pd.DataFrame = statistics.reset_index()
     return result
 
 

@@ -125,7 +125,7 @@ def estimate_moments(
         periods_per_year=periods_per_year,
         notes=tuple(note for note in notes if note),
     )
-    return settle_definiteness(moments, repair=repair)
+    return repair_definiteness(moments, repair=repair)
 
 
 def _check_choice(value: str, allowed: tuple[str, ...], what: str) -> None:
@@ -332,7 +332,7 @@ def nearest_positive_definite(matrix: FloatArray) -> FloatArray:
     return np.asarray((repaired + repaired.T) / 2)
 
 
-def settle_definiteness(moments: Moments, *, repair: bool) -> Moments:
+def repair_definiteness(moments: Moments, *, repair: bool) -> Moments:
     """Repair the covariance if asked, and say what is so either way."""
     matrix = moments.covariance.to_numpy()
     if is_positive_definite(matrix):

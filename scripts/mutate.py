@@ -288,8 +288,8 @@ def main() -> None:
         names = chosen_tests(mutant, known, given.budget)
         patience = 60.0 + 10.0 * sum(known[name]["seconds"] for name in names)
         end = attempt(mutant, names, kept, patience) if names else "no test"
-        told = {key: value for key, value in asdict(mutant).items() if key != "source"}
-        results.append({**told, "tests": len(names), "end": end})
+        record = {key: value for key, value in asdict(mutant).items() if key != "source"}
+        results.append({**record, "tests": len(names), "end": end})
         where = f"{mutant.file}:{mutant.line}"
         print(f"{number:4d} {end:9s} {where:50s} {mutant.before} -> {mutant.after}", flush=True)
         given.out.parent.mkdir(parents=True, exist_ok=True)

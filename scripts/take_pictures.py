@@ -22,7 +22,7 @@ SIZE = {"width": 1280, "height": 960}
 
 def take(visit: Visit, name: str) -> None:
     """One picture of what is on the screen."""
-    visit.settle()
+    visit.wait_until_idle()
     visit.page.wait_for_timeout(1500)  # charts fade in
     visit.page.mouse.move(0, 0)
     visit.page.screenshot(path=IMAGES / f"{name}.png")
@@ -49,7 +49,7 @@ def light(browser: Browser, address: str) -> None:
     for seen in (100, 200):
         visit.press("lab_step_100")
         expect(visit.page.get_by_text(f"{seen} of 1,000 decisions")).to_be_visible()
-        visit.settle()
+        visit.wait_until_idle()
     take(visit, "lab")
     visit.context.close()
 

@@ -117,7 +117,7 @@ class Visit:
     def workspace(self) -> str:
         return re.search(r"workspace=([a-z0-9-]+)", self.page.url)[1]
 
-    def settle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until the page has been drawn: idle now and still idle a moment later.
 
         A click takes a moment to become a run, so that idle once may be idle too early. How long
@@ -143,7 +143,7 @@ class Visit:
     def example(self, title: str = "Eight securities") -> None:
         self.page.get_by_role("button", name=re.compile(f"Example: {title}")).click()
         expect(self.key("status")).to_contain_text("1,000 simulated")
-        self.settle()
+        self.wait_until_idle()
 
     def open(self, name: str) -> None:
         """Go to a page by the rail."""
@@ -153,7 +153,7 @@ class Visit:
         link = rail.get_by_role("link", name=re.compile(name, re.IGNORECASE))
         link.click()
         expect(self.title(name)).to_be_visible()
-        self.settle()
+        self.wait_until_idle()
 
     def title(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name.capitalize(), exact=True).first
@@ -166,7 +166,7 @@ class Visit:
         expect(self.page.get_by_text("What came out")).to_be_visible()
         expect(self.charts().nth(1)).to_be_visible()
         seconds = time.perf_counter() - started
-        self.settle()
+        self.wait_until_idle()
         return seconds
 
     def charts(self) -> Locator:
@@ -191,7 +191,7 @@ class Visit:
     def choose(self, label: str) -> None:
         """Press one part of a row of choices."""
         self.page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
-        self.settle()
+        self.wait_until_idle()
 
     def download(self, label: str, target: Path) -> Path:
         with self.page.expect_download() as coming:
@@ -225,7 +225,7 @@ def time_many(visit: Visit, history: bytes, portfolios: tuple[str, bytes]) -> di
     visit.choose("Upload a history")
     visit.upload("market_file", "history.csv", history)
     expect(visit.key("status")).to_contain_text("history.csv")
-    visit.settle()
+    visit.wait_until_idle()
     visit.open("investors")
     visit.choose("Upload portfolios")
     started = time.perf_counter()
@@ -233,7 +233,7 @@ def time_many(visit: Visit, history: bytes, portfolios: tuple[str, bytes]) -> di
     expect(visit.key("status")).to_contain_text(f"from {portfolios[0]}")
     visit.expect_charts(2)
     seconds["upload to charts"] = time.perf_counter() - started
-    visit.settle()
+    visit.wait_until_idle()
     visit.picture("many")
     seconds["click to result"] = visit.learn()
     started = time.perf_counter()

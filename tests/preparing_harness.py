@@ -17,8 +17,8 @@ folder, status = map(pathlib.Path, sys.argv[1:])
 with (folder / "starts").open("a") as starts:
     starts.write("start\\n")
 number = len((folder / "starts").read_text().split()) - 1
-told = (folder / "ends").read_text().splitlines()
-waits, code = told[min(number, len(told) - 1)].split()
+ends = (folder / "ends").read_text().splitlines()
+waits, code = ends[min(number, len(ends) - 1)].split()
 half = status.with_suffix(".half")
 half.write_text(json.dumps({"done": 3, "total": 7, "state": "compiling", "what": "the frontier"}))
 half.replace(status)

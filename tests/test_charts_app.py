@@ -44,13 +44,13 @@ RIGHT, WRONG = np.array([-6.0, -3.0]), np.array([-5.0, -2.5])
 
 
 @dataclass(frozen=True)
-class Step:
+class TrailStep:
     done: int
     theta: np.ndarray
     loss: float
 
 
-TRAIL = [Step(10 * i, TRUTH + 0.01 / (i + 1), 0.1 / (i + 1)) for i in range(30)]
+TRAIL = [TrailStep(10 * i, TRUTH + 0.01 / (i + 1), 0.1 / (i + 1)) for i in range(30)]
 RETURNS = pd.DataFrame(
     {
         "asset": PAPER.names,

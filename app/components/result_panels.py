@@ -54,9 +54,9 @@ def overview(study: Study) -> None:
         )
 
 
-def settling(study: Study) -> None:
+def learning_history(study: Study) -> None:
     """How the estimate came about: returns settling, and the surprise of each new portfolio."""
-    estimates, losses = results.settling(study)
+    estimates, losses = results.learning_history(study)
     left, right = st.columns(2)
     with left:
         if estimates is not None:

@@ -23,7 +23,7 @@ def sentence(error: BaseException) -> str:
     return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What went wrong in a run, for the analyst: on purpose in its own words, else as our fault."""
     if isinstance(error, (ImopError, AppError)):
         return sentence(error)

@@ -18,7 +18,7 @@ from imop_app.jobs import JOBS, Job
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services import results
-from imop_app.services.errors import AppError, sentences, told
+from imop_app.services.errors import AppError, describe_error, sentences
 from imop_app.services.preparing import PREPARATION
 from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings
 from imop_app.store import RunRecord, RunStore
@@ -140,7 +140,9 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
 
         return record.id, write
 
-    job = Job(settings, make, keep, data.title, _checkpoint(folder), told, PREPARATION.wait)
+    job = Job(
+        settings, make, keep, data.title, _checkpoint(folder), describe_error, PREPARATION.wait
+    )
     JOBS.put(workspace.id, job)
     job.start()
     return job

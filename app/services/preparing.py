@@ -46,7 +46,7 @@ class Preparing(AppError):
 
 
 @dataclass(frozen=True)
-class Progress:
+class CompilingProgress:
     """How far compiling is.
 
     `done` of `total` parts are ready, `what` names the one it is at, `seconds` have passed since
@@ -92,7 +92,7 @@ class Preparation:
         self._command = tuple(command)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._progress = Progress()
+        self._progress = CompilingProgress()
         self._begun: float | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._checked = False
@@ -104,10 +104,10 @@ class Preparation:
             if not self._checked and self._progress.state == "preparing":
                 self._checked = True
                 if self._is_ready():
-                    self._set(Progress("ready"))
+                    self._set(CompilingProgress("ready"))
             return self._progress.state == "ready"
 
-    def progress(self) -> Progress:
+    def progress(self) -> CompilingProgress:
         """How far it is."""
         with self._lock:
             begun = self._begun
@@ -124,7 +124,7 @@ class Preparation:
             if self._begun is not None:
                 return
             self._begun = time.monotonic()
-            self._set(Progress())
+            self._set(CompilingProgress())
         threading.Thread(target=self._follow, name="prepare", daemon=True).start()
 
     def again(self) -> None:
@@ -133,7 +133,7 @@ class Preparation:
             if self._progress.state != "failed":
                 return
             self._begun = None
-            self._set(Progress())
+            self._set(CompilingProgress())
         self.begin()
 
     def wait(self, stop: threading.Event | None = None) -> bool:
@@ -167,7 +167,7 @@ class Preparation:
                 else:
                     child.terminate()
 
-    def _set(self, progress: Progress) -> None:
+    def _set(self, progress: CompilingProgress) -> None:
         """Called with the lock held."""
         self._progress = progress
         self._changed.notify_all()
@@ -179,7 +179,11 @@ class Preparation:
             LOG.debug("preparing failed", exc_info=True)
             reason = f"{type(error).__name__}: {error}"
         with self._lock:
-            self._set(Progress("failed", reason=_failed(reason)) if reason else Progress("ready"))
+            self._set(
+                CompilingProgress("failed", reason=_failed(reason))
+                if reason
+                else CompilingProgress("ready")
+            )
 
     def _compile(self) -> str:
         """Run the process that compiles; why it failed, or nothing."""
@@ -221,7 +225,9 @@ class Preparation:
     def _note(self, status: Path) -> None:
         try:
             read = json.loads(status.read_text(encoding="utf-8"))
-            found = Progress("preparing", int(read["done"]), int(read["total"]), str(read["what"]))
+            found = CompilingProgress(
+                "preparing", int(read["done"]), int(read["total"]), str(read["what"])
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return  # not written yet
         with self._lock:

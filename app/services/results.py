@@ -121,9 +121,9 @@ def fixed_error(study: Study) -> float | None:
     return frames_learn.fixed_error(study.frame_returns)
 
 
-def settling(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:
+def learning_history(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:
     """The estimates while portfolios came in, and how far each block of them was off."""
-    return frames_learn.settled(study), frames.loss_blocks(study.state.learned.losses)
+    return frames_learn.kept_estimates(study), frames.loss_blocks(study.state.learned.losses)
 
 
 def notes(study: Study) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ def _result(state: AppState) -> None:
     st.subheader("What came out", anchor=False)
     result_panels.key_figures(study)
     result_panels.overview(study)
-    result_panels.settling(study)
+    result_panels.learning_history(study)
     with st.container(horizontal=True):
         frame.link(state, "frontier", "Read the frontier")
         frame.link(state, "preferences", "See the preferences")

@@ -206,10 +206,10 @@ def show(study: Study, out: Path | None) -> None:
         lines.append(f"{estimate_error(figures['raw_error'], figures['aligned_error'], 5)}.")
     if figures["refused"]:
         lines.append(took_no_part_short(figures["refused"]))
-    told = [sentence for one in study.data.reading for sentence in one.sentences]
-    lines += [*told[:SENTENCES_SHOWN], *study.notes]
-    if len(told) > SENTENCES_SHOWN:
-        lines.append(more_remarks(len(told) - SENTENCES_SHOWN))
+    remarks = [sentence for one in study.data.reading for sentence in one.sentences]
+    lines += [*remarks[:SENTENCES_SHOWN], *study.notes]
+    if len(remarks) > SENTENCES_SHOWN:
+        lines.append(more_remarks(len(remarks) - SENTENCES_SHOWN))
     for line in lines:
         console.print(escape(line), highlight=False)
     if out is not None:

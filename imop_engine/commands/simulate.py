@@ -205,14 +205,14 @@ def _say(out: Path, files: dict[str, str], document: dict[str, Any]) -> None:
         f"{document['investors']:,} investors on {len(document['assets'])} assets, seed "
         f"{document['seed']}, in {out}:"
     )
-    told = {
+    contents = {
         "returns": "the return history",
         "portfolios": "what an observer sees",
         "truth": "the returns they believe in",
         "truth_investors": "their weights on return",
     }
     for name, path in files.items():
-        typer.echo(f"  {Path(path).name:24}{told[name]}")
+        typer.echo(f"  {Path(path).name:24}{contents[name]}")
     typer.echo(
         f"\nNext: imop learn --returns {files['returns']} --portfolios {files['portfolios']} "
         f"--truth {files['truth']} --out results"

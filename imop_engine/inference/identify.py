@@ -80,10 +80,10 @@ class Identification:
     @property
     def step_in_errors(self) -> float:
         """The largest part of the step that the data still ask for, in standard errors."""
-        told = np.isfinite(self.standard_errors) & (self.standard_errors > 0)
-        if not told.any():
+        estimated = np.isfinite(self.standard_errors) & (self.standard_errors > 0)
+        if not estimated.any():
             return 0.0
-        return float(np.max(np.abs(self.step[told]) / self.standard_errors[told]))
+        return float(np.max(np.abs(self.step[estimated]) / self.standard_errors[estimated]))
 
     @property
     def settled(self) -> bool:
@@ -106,16 +106,16 @@ class Identification:
 
     def notes(self) -> tuple[str, ...]:
         """What holds for the estimate as a whole, in sentences."""
-        told = [] if self.gauge.fixed else [self.gauge.sentence()]
-        told += self.anchor_notes
-        told += self.unseen
+        notes = [] if self.gauge.fixed else [self.gauge.sentence()]
+        notes += self.anchor_notes
+        notes += self.unseen
         if self.dead:
-            told.append(say.dead_assets(self.dead))
+            notes.append(say.dead_assets(self.dead))
         if not self.converged:
-            told.append(say.search_not_ended())
+            notes.append(say.search_not_ended())
         if self.step_in_errors > SETTLED:
-            told.append(say.not_settled(self.step_in_errors))
-        return tuple(told)
+            notes.append(say.not_settled(self.step_in_errors))
+        return tuple(notes)
 
     def band(self, frontier: Frontier | None = None, count: int = 100) -> pd.DataFrame:
         """The frontier with an interval for the best return at each risk; see `frontier_band`."""
@@ -241,16 +241,16 @@ def _report(
     bare = ~informed & ~anchored
     low[bare] = np.where(dead, box_low, np.maximum(bounds.low, box_low))[bare]
     high[bare] = np.where(dead, box_high, np.minimum(bounds.high, box_high))[bare]
-    settled = solution.theta
-    down, up = np.where(bare, low - settled, 0.0), np.where(bare, high - settled, 0.0)
+    solved = solution.theta
+    down, up = np.where(bare, low - solved, 0.0), np.where(bare, high - solved, 0.0)
     rise, fall = np.maximum(subspace.response, 0.0), np.minimum(subspace.response, 0.0)
     half = float(ndtri(0.5 + level / 2)) * np.hypot(errors, UNSURE_OF_BIAS * bias)
-    seen_low = np.minimum(r, settled - bias - half + rise @ down + fall @ up)
-    seen_high = np.maximum(r, settled - bias + half + rise @ up + fall @ down)
-    told = informed & ~anchored
-    low[told], high[told] = (
-        np.maximum(seen_low, box_low)[told],
-        np.minimum(seen_high, box_high)[told],
+    seen_low = np.minimum(r, solved - bias - half + rise @ down + fall @ up)
+    seen_high = np.maximum(r, solved - bias + half + rise @ up + fall @ down)
+    estimated = informed & ~anchored
+    low[estimated], high[estimated] = (
+        np.maximum(seen_low, box_low)[estimated],
+        np.minimum(seen_high, box_high)[estimated],
     )
     status = _statuses(problem, r, low, high, anchored, informed, dead, subspace, bounds)
     investors = np.where(informed, support.investors, bounds.investors).astype(np.int64)
@@ -267,7 +267,7 @@ def _report(
     )  # fmt: skip
     return Identification(
         problem, r, low, high, status, investors, sentences, covariance,
-        np.where(told, errors, np.nan), noise, bias, step, solution.converged,
+        np.where(estimated, errors, np.nan), noise, bias, step, solution.converged,
         say.direction_sentences(subspace.open_directions, names, solution.theta),
         subspace.open_directions, tuple(names[i] for i in np.flatnonzero(dead)), gauge,
         _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
@@ -281,14 +281,14 @@ def _anchor_notes(
     width: Vector,
     half: Vector,
 ) -> tuple[str, ...]:
-    told = []
+    notes = []
     if len(subspace.open_directions) and idle.any():
-        told.append(say.idle_anchors([names[i] for i in np.flatnonzero(idle)]))
+        notes.append(say.idle_anchors([names[i] for i in np.flatnonzero(idle)]))
     moved = np.abs(subspace.response) * width > half[:, None]
     leaning = np.flatnonzero(moved[subspace.assets].any(axis=0))
     if leaning.size:
-        told.append(say.leaning_anchors([names[i] for i in leaning]))
-    return tuple(told)
+        notes.append(say.leaning_anchors([names[i] for i in leaning]))
+    return tuple(notes)
 
 
 def _statuses(

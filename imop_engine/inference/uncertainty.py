@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # it asks for its band here
 
 
 def frontier_band(
-    told: Identification, frontier: Frontier | None = None, count: int = 100
+    known: Identification, frontier: Frontier | None = None, count: int = 100
 ) -> pd.DataFrame:
     """weight, risk, return, low, high: the best return at each risk, with its interval.
 
@@ -27,24 +27,24 @@ def frontier_band(
     bounded widen the band by what the frontier would be at either end of their bounds.
 
     Args:
-        told: What is known of each return.
+        known: What is known of each return.
         frontier: The estimated one; None computes it.
         count: How many points along the frontier.
     """
-    problem = told.problem
-    base = efficient_frontier(problem, told.estimate) if frontier is None else frontier
+    problem = known.problem
+    base = efficient_frontier(problem, known.estimate) if frontier is None else frontier
     weights, X = base.sample(count)
     risk = risk_of(problem, X)
     best = X @ base.theta
-    bias = X @ told.noise_bias
-    spread = np.maximum(np.einsum("ti,ij,tj->t", X, told.covariance, X), 0.0)
-    margin = float(ndtri(0.5 + told.level / 2)) * np.sqrt(spread + (UNSURE_OF_BIAS * bias) ** 2)
-    step = X @ told.step - bias
-    bare = np.array([s not in ("identified", "anchored", "relative") for s in told.status])
+    bias = X @ known.noise_bias
+    spread = np.maximum(np.einsum("ti,ij,tj->t", X, known.covariance, X), 0.0)
+    margin = float(ndtri(0.5 + known.level / 2)) * np.sqrt(spread + (UNSURE_OF_BIAS * bias) ** 2)
+    step = X @ known.step - bias
+    bare = np.array([s not in ("identified", "anchored", "relative") for s in known.status])
     low, high = best.copy(), best.copy()
     if bare.any():
-        low = np.minimum(low, best_return(problem, np.where(bare, told.low, base.theta), risk))
-        high = np.maximum(high, best_return(problem, np.where(bare, told.high, base.theta), risk))
+        low = np.minimum(low, best_return(problem, np.where(bare, known.low, base.theta), risk))
+        high = np.maximum(high, best_return(problem, np.where(bare, known.high, base.theta), risk))
     return pd.DataFrame(
         {
             "weight": weights,

@@ -53,19 +53,19 @@ def estimates(trail: Sequence[Any], names: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def settled(study: Any) -> pd.DataFrame | None:
+def kept_estimates(study: Any) -> pd.DataFrame | None:
     """seen, asset, estimate while a finished study learned; None where that was not kept."""
     history = study.state.learned.history
     rounds, thetas = history.rounds, history.theta
     if len(rounds) < 2:
         return None
     keep = np.unique(np.geomspace(1, len(rounds), LIVE_ROUNDS).astype(int)) - 1
-    points = [_Seen(int(rounds[i]), thetas[i]) for i in keep]
+    points = [_EstimateAfter(int(rounds[i]), thetas[i]) for i in keep]
     return estimates(points, study.problem.names)
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _EstimateAfter:
     """An estimate after some portfolios."""
 
     done: int

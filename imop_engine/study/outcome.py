@@ -93,8 +93,8 @@ class Study:
     def notes(self) -> tuple[str, ...]:
         """What the analyst should know besides the tables."""
         failed = (self._identified[1], self._preferred[1], self._distributed[1])
-        told = () if self.identification is None else tuple(self.identification.notes())
-        return (*self.data.notes, *told, *(one for one in failed if one))
+        notes = () if self.identification is None else tuple(self.identification.notes())
+        return (*self.data.notes, *notes, *(one for one in failed if one))
 
     @cached_property
     def _identified(self) -> tuple[Any, str]:
@@ -137,9 +137,11 @@ class Study:
         """
         table = pd.DataFrame({"asset": list(self.problem.names), "estimate": self.theta})
         if self.identification is not None:
-            told = self.identification.to_frame().set_index("asset").loc[list(self.problem.names)]
+            identified = (
+                self.identification.to_frame().set_index("asset").loc[list(self.problem.names)]
+            )
             for column in ("low", "high", "status", "investors", "sentence"):
-                table[column] = told[column].to_numpy()
+                table[column] = identified[column].to_numpy()
             if self.settings.bounds is None:
                 self._open_ends(table)
         else:

@@ -189,10 +189,10 @@ def _value_column(
     guessed: dict[str, Guess],
     notes: Notes,
 ) -> str:
-    told = [name for name, role in roles.items() if role == "value"]
-    if told:
-        guessed["value column"] = Guess(told[0], "as asked for")
-        return told[0]
+    chosen = [name for name, role in roles.items() if role == "value"]
+    if chosen:
+        guessed["value column"] = Guess(chosen[0], "as asked for")
+        return chosen[0]
     value, reason = _likely_value(numeric)
     guessed["value column"] = Guess(value, reason)
     others = [name for name in numeric if name != value]

@@ -72,10 +72,10 @@ def find_date_column(
     Returns:
         Its name and its days; None and None where there is no such column.
     """
-    told = [name for name, role in roles.items() if role == "date"]
-    if told:
-        guessed["date column"] = Guess(told[0], "as asked for")
-        return told[0], read_dates(table[told[0]], order)
+    chosen = [name for name, role in roles.items() if role == "date"]
+    if chosen:
+        guessed["date column"] = Guess(chosen[0], "as asked for")
+        return chosen[0], read_dates(table[chosen[0]], order)
     free = [column for column in table.columns if column.name not in roles]
     for column in sorted(free, key=lambda one: not words.says(one.name, words.DATE)):
         named = words.says(column.name, words.DATE)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import UnreadableFile
-from imop_engine.moments import SYMMETRY, Moments, settle_definiteness
+from imop_engine.moments import SYMMETRY, Moments, repair_definiteness
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellTable
 from imop_engine.tables.history_layout import MOSTLY, read_all_numbers, separator_of
@@ -56,7 +56,7 @@ def read_moments(
         periods_per_year=1,
         notes=("Expected returns and covariance were given, as yearly fractions.",),
     )
-    return settle_definiteness(moments, repair=repair)
+    return repair_definiteness(moments, repair=repair)
 
 
 def _labels(table: CellTable, name: str) -> list[str]:

@@ -350,7 +350,9 @@ def _wide_holdings(
             of[name] = ATTRIBUTE
             loose.remove(name)
     with np.errstate(over="ignore"):  # numbers beyond any fortune are refused later, with a line
-        extra = _extra_holdings(numbers, list(matched), loose, told=HOLDING in of.values())
+        extra = _extra_holdings(
+            numbers, list(matched), loose, holdings_named=HOLDING in of.values()
+        )
     for name in extra:
         of[name] = HOLDING
         matched[name] = name
@@ -375,7 +377,7 @@ def _check_matches(table: CellTable, matched: dict[str, str]) -> None:
 
 
 def _extra_holdings(
-    numbers: dict[str, Numbers], known: list[str], loose: list[str], *, told: bool
+    numbers: dict[str, Numbers], known: list[str], loose: list[str], *, holdings_named: bool
 ) -> list[str]:
     """Tell which further columns of numbers are holdings: those that make the rows add up."""
     if not loose:
@@ -384,7 +386,7 @@ def _extra_holdings(
     base = sum((values[name] for name in known), np.zeros(len(next(iter(values.values())))))
     everything = base + sum(values[name] for name in loose)
     without, with_all = adding_share(base), adding_share(everything)
-    if told and without >= ADDING_SHARE and without >= with_all:
+    if holdings_named and without >= ADDING_SHARE and without >= with_all:
         return []
     if with_all >= ADDING_SHARE:
         return loose

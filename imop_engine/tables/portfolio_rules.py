@@ -99,7 +99,7 @@ def refuse_empty(book: Book, notes: Notes) -> Book:
     return book.keep(~empty)
 
 
-def settle_negatives(book: Book, rule: str, notes: Notes) -> Book:
+def apply_negative_rule(book: Book, rule: str, notes: Notes) -> Book:
     """Treat short positions as asked.
 
     Args:
@@ -147,7 +147,7 @@ def settle_negatives(book: Book, rule: str, notes: Notes) -> Book:
     return book.keep(~short)
 
 
-def settle_unknown(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> Book:
+def apply_unknown_rule(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> Book:
     """Bring the book to the assets of the history; others are dropped or refused, as asked.
 
     Args:
@@ -236,7 +236,7 @@ def _leave_out(
     return replace(book, values=book.values / np.where(kept > 0, kept, 1.0)).keep(~nothing)
 
 
-def settle_sums(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
+def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
     """Make every portfolio add up to one, as asked.
 
     Args:
@@ -337,7 +337,7 @@ def _fill_with_cash(
     return replace(book, values=values), refused | (missing < -rules.tolerance)
 
 
-def settle_duplicates(book: Book, rule: str, notes: Notes) -> Book:
+def apply_duplicate_rule(book: Book, rule: str, notes: Notes) -> Book:
     """Keep one portfolio per investor and date, as asked.
 
     Args:

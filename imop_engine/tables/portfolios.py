@@ -199,11 +199,11 @@ def _settled(
             unit = rules_.guess_units(book, weighed, percent)
     guessed["units"] = unit
     book = rules_.refuse_empty(book, notes)
-    book = rules_.settle_negatives(book, rules.negative, notes)
+    book = rules_.apply_negative_rule(book, rules.negative, notes)
     if assets is not None:
-        book = rules_.settle_unknown(book, assets, rules, notes)
-    book = rules_.settle_sums(book, str(unit.value), rules, notes)
-    book = rules_.settle_duplicates(book, rules.duplicates, notes)
+        book = rules_.apply_unknown_rule(book, assets, rules, notes)
+    book = rules_.apply_sum_rule(book, str(unit.value), rules, notes)
+    book = rules_.apply_duplicate_rule(book, rules.duplicates, notes)
     if not len(book):
         raise UnreadableFile(_nothing_left(table, notes))
     return book

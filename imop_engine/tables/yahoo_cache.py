@@ -24,9 +24,9 @@ FOLDER: Final = "yahoo"
 
 def cache_folder() -> Path:
     """Return where prices are kept: $IMOP_CACHE, or the user's own cache folder."""
-    told = os.environ.get(CACHE_VARIABLE)
-    if told:
-        return Path(told) / FOLDER
+    folder = os.environ.get(CACHE_VARIABLE)
+    if folder:
+        return Path(folder) / FOLDER
     home = Path.home()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

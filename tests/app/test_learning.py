@@ -12,7 +12,7 @@ import pytest
 from app_harness import PATIENCE, SMALL, page, workspace
 from imop_app.jobs import JOBS, TRAIL_POINTS, Job, JobBook
 from imop_app.services import learning, reports, results, summary
-from imop_app.services.errors import AppError, told
+from imop_app.services.errors import AppError, describe_error
 from imop_app.settings import (
     InvestorBatch,
     InvestorSettings,
@@ -148,13 +148,19 @@ def test_what_nobody_foresaw_is_told_as_our_fault_and_goes_with_the_settings():
         raise ValueError("zero-size array")
         yield
 
-    job = Job(of.settings, steps, lambda study: ("run-1", lambda: None), "odd", told=told)
+    job = Job(
+        of.settings,
+        steps,
+        lambda study: ("run-1", lambda: None),
+        "odd",
+        describe_error=describe_error,
+    )
     job.start()
     job.wait(PATIENCE)
     assert job.status == "failed"
     assert "not in your data" in job.error
     assert "ValueError: zero-size array" in job.error
-    assert told(ImopError("caps leave nothing.")) == "Caps leave nothing."
+    assert describe_error(ImopError("caps leave nothing.")) == "Caps leave nothing."
     JOBS.put(of.workspace.id, job)
     of.workspace.save()
     with pytest.raises(AssertionError, match="zero-size"):
@@ -303,7 +309,7 @@ def test_a_kept_run_says_the_same_when_it_is_opened():
 
 
 @dataclass(frozen=True)
-class Step:
+class FakeStep:
     done: int
     theta: float = 0.0
     loss: float = 1.0
@@ -315,7 +321,7 @@ class Step:
 
 def test_the_trail_of_a_long_run_stays_short_and_has_its_newest_step():
     settings = Settings(MarketSettings(), SMALL, PLAIN)
-    steps = [Step(done) for done in range(10_000)] + [Step(10_000, study="done")]
+    steps = [FakeStep(done) for done in range(10_000)] + [FakeStep(10_000, study="done")]
     job = Job(settings, lambda: iter(steps), lambda study: ("run-1", lambda: None), "long")
     job.start()
     job.wait(PATIENCE)

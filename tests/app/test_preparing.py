@@ -15,7 +15,7 @@ import pytest
 from app_harness import PATIENCE, page, quiet, said, workspace
 from imop_app.jobs import JOBS
 from imop_app.services import preparing
-from imop_app.services.preparing import PREPARATION, Preparation, Preparing, Progress
+from imop_app.services.preparing import PREPARATION, CompilingProgress, Preparation, Preparing
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
 from imop_app.workspace import Workspace
 from preparing_harness import command, preparation, starts
@@ -44,12 +44,14 @@ def unprepared(monkeypatch):
     """The app's own preparation, in the middle of compiling."""
     monkeypatch.setattr(PREPARATION, "_checked", True)
     monkeypatch.setattr(PREPARATION, "_begun", time.monotonic())
-    monkeypatch.setattr(PREPARATION, "_progress", Progress("preparing", 3, 7, "the frontier"))
+    monkeypatch.setattr(
+        PREPARATION, "_progress", CompilingProgress("preparing", 3, 7, "the frontier")
+    )
 
 
 def become(state: str, reason: str = "") -> None:
     with PREPARATION._lock:
-        PREPARATION._set(Progress(state, reason=reason))
+        PREPARATION._set(CompilingProgress(state, reason=reason))
 
 
 # -- the process and the thread that follows it --------------------------------------------------

@@ -122,9 +122,9 @@ def test_a_failure_is_told_too(tmp_path, monkeypatch):
     status = tmp_path / "status.json"
     with pytest.raises(ValueError, match="no compiler"):
         warm.main(["--status", str(status)])
-    told = json.loads(status.read_text())
-    assert told["state"] == "failed"
-    assert "no compiler here" in told["what"]
+    report = json.loads(status.read_text())
+    assert report["state"] == "failed"
+    assert "no compiler here" in report["what"]
 
 
 def test_tasks_come_after_what_they_need():

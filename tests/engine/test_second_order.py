@@ -70,9 +70,9 @@ def test_information_agrees_with_finite_differences():
         Q, frontier.lams, frontier.portfolios, frontier.directions, frontier.states,
         len(frontier.lams), Y, low, high, H, g,
     )  # fmt: skip
-    told = [naive_information(problem, theta, y) for y in Y]
-    assert np.allclose(H, sum(a for a, _ in told), rtol=1e-4, atol=1e-4 * np.abs(H).max())
-    assert np.allclose(g, sum(b for _, b in told), rtol=1e-4, atol=1e-4 * np.abs(g).max())
+    terms = [naive_information(problem, theta, y) for y in Y]
+    assert np.allclose(H, sum(a for a, _ in terms), rtol=1e-4, atol=1e-4 * np.abs(H).max())
+    assert np.allclose(g, sum(b for _, b in terms), rtol=1e-4, atol=1e-4 * np.abs(g).max())
     assert total == pytest.approx(float(np.sum(frontier.project(Y).distances ** 2)), rel=1e-9)
 
 

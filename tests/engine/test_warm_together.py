@@ -72,15 +72,15 @@ def start(tmp_path):
         one.stdout.close()
 
 
-def told(process):
+def next_report(process):
     return json.loads(process.stdout.readline())
 
 
 def test_two_at_once_compile_once(start, tmp_path):
     first = start()
-    assert told(first)["what"] == "a task of ours"
+    assert next_report(first)["what"] == "a task of ours"
     second = start()
-    assert told(second)["what"] == "a task of ours", "it tells of the other's progress"
+    assert next_report(second)["what"] == "a task of ours", "it tells of the other's progress"
     (tmp_path / "go").touch()
     assert [one.communicate()[0].count('"ready"') for one in (first, second)] == [1, 1]
     assert [one.returncode for one in (first, second)] == [0, 0]
@@ -89,9 +89,9 @@ def test_two_at_once_compile_once(start, tmp_path):
 
 def test_who_waits_takes_over_from_a_killed_one(start, tmp_path):
     first = start()
-    told(first)
+    next_report(first)
     second = start()
-    told(second)
+    next_report(second)
     first.send_signal(signal.SIGKILL)
     first.wait()
     (tmp_path / "go").touch()
@@ -123,7 +123,7 @@ def test_an_interrupted_one_ends_without_a_traceback(tmp_path):
         command, preexec_fn=_heed_interrupts,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings,
     ) as process:  # fmt: skip
-        assert told(process)["done"] == 0
+        assert next_report(process)["done"] == 0
         process.send_signal(signal.SIGINT)
         _, complaints = process.communicate()
     assert process.returncode == 128 + signal.SIGINT

@@ -23,10 +23,12 @@ class Reader(HTMLParser):
         self.open, self.addresses, self.ids = [], [], []
 
     def handle_starttag(self, tag, attrs):
-        told = dict(attrs)
-        self.addresses += [told[name] for name in ("href", "src", "xlink:href") if name in told]
-        if "id" in told:
-            self.ids.append(told["id"])
+        attributes = dict(attrs)
+        self.addresses += [
+            attributes[name] for name in ("href", "src", "xlink:href") if name in attributes
+        ]
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
         if tag not in VOID:
             self.open.append(tag)
 
@@ -71,10 +73,10 @@ def test_every_finding_is_on_it_with_its_verdict(text, results):
 
 
 def test_it_is_made_of_the_files_alone(text, results, folder):
-    told = json.loads((folder / "results.json").read_text())
-    assert page.html(told, folder, Path()) == text
-    told["experiments"][0]["findings"][0]["ours"] = "another number"
-    assert "another number" in page.html(told, folder, Path())
+    content = json.loads((folder / "results.json").read_text())
+    assert page.html(content, folder, Path()) == text
+    content["experiments"][0]["findings"][0]["ours"] = "another number"
+    assert "another number" in page.html(content, folder, Path())
 
 
 def test_whatever_the_results_say_is_escaped(tmp_path):
@@ -107,14 +109,14 @@ def test_what_the_paper_leaves_open_is_said(text):
 
 
 def test_the_markdown_page_has_every_row(results):
-    told = markdown.page(results)
+    written = markdown.page(results)
     for one in results["experiments"]:
         for table in one["tables"]:
             for row in table["rows"]:
                 cells = " | ".join(
                     page.shown(cell, table["digits"]).replace("|", "\\|") for cell in row
                 )
-                assert cells in told
+                assert cells in written
 
 
 @pytest.mark.parametrize("name", ["portfolio_table", "reproduction"])

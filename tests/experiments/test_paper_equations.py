@@ -117,9 +117,9 @@ def test_a_weighted_sum_is_as_strongly_convex_as_the_weakest_objective():
 def test_lemma_lipschitz_of_decisions_and_of_the_loss():
     """‖S(w, θ_1) − S(w, θ_2)‖ ≤ 2κ/λ ‖θ_1 − θ_2‖ and |l(y, θ_1) − l(y, θ_2)| ≤ 4(B + R)κ/λ …"""
     problem, rng = paper.mqp("c"), np.random.default_rng(2)
-    told = imop.constants(problem, radius=R)
-    assert pytest.approx(B) == told.B
-    ratio = told.kappa / told.lam
+    constants = imop.constants(problem, radius=R)
+    assert pytest.approx(B) == constants.B
+    ratio = constants.kappa / constants.lam
     for _ in range(40):
         one = rng.uniform(problem.theta.lower, problem.theta.upper)
         two = np.clip(one + rng.normal(0, 0.3, 4), problem.theta.lower, problem.theta.upper)
@@ -130,7 +130,7 @@ def test_lemma_lipschitz_of_decisions_and_of_the_loss():
         losses = [
             imop.efficient_frontier(problem, t).project(y).distances[0] ** 2 for t in (one, two)
         ]
-        assert abs(losses[0] - losses[1]) <= 4 * (told.B + told.R) * ratio * apart + 1e-9
+        assert abs(losses[0] - losses[1]) <= 4 * (constants.B + constants.R) * ratio * apart + 1e-9
 
 
 @pytest.mark.parametrize(("p", "steps"), [(2, 5), (3, 4), (3, 9), (4, 5)])

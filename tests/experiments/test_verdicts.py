@@ -111,9 +111,9 @@ def test_a_verdict_without_a_reason_is_refused():
 # -- verdicts that rest on times: the times are given, never measured ------------------------------
 @pytest.mark.parametrize(("price", "verdict"), [(2.7, "beyond"), (5.1, "differs")])
 def test_algorithm_1_is_affordable_up_to_a_factor(price, verdict):
-    told = algorithms._price({"price_c": price, "price_b": 1.2, "error_1_c": 99.0})
-    assert told.verdict == verdict
-    assert f"1.20 to {price:.2f} times" in told.ours
+    finding = algorithms._price({"price_c": price, "price_b": 1.2, "error_1_c": 99.0})
+    assert finding.verdict == verdict
+    assert f"1.20 to {price:.2f} times" in finding.ours
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(3.2, "reproduced"), (1.2, "differs")])
@@ -201,8 +201,8 @@ def test_joint_updates_are_difficult_where_they_are_slow_or_unproven(certified, 
     ("slope", "verdict"), [(-2.0, "better"), (-1.0, "reproduced"), (-0.5, "differs")]
 )
 def test_the_rate_of_the_surrogate_is_judged_by_its_slope(slope, verdict):
-    told = approximation._faster(2, {"slope_largest": slope, "slope_mean": slope})
-    assert told.verdict == verdict
+    finding = approximation._faster(2, {"slope_largest": slope, "slope_mean": slope})
+    assert finding.verdict == verdict
 
 
 @pytest.mark.parametrize(("fails", "verdict"), [(0.0, "reproduced"), (0.1, "differs")])
@@ -214,9 +214,9 @@ def test_a_failing_draw_contradicts_the_appendix(fails, verdict):
 def test_the_appendix_is_right_where_no_draw_fails(fails, verdict):
     names = ("crossing_a", "crossing_convex", "plane_a", "plane_convex")
     worst = {"theta1": [1.0], "theta2": [2.0], "alpha": 0.5, "x": [1.5], "distance": 0.2}
-    told = convexity._claimed(dict.fromkeys(names, fails), {"crossing": {"worst": worst}})
-    assert told.verdict == verdict
-    assert ("For instance" in told.why) == (fails > 0)
+    finding = convexity._claimed(dict.fromkeys(names, fails), {"crossing": {"worst": worst}})
+    assert finding.verdict == verdict
+    assert ("For instance" in finding.why) == (fails > 0)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ def test_the_appendix_is_right_where_no_draw_fails(fails, verdict):
 )
 def test_roughly_normal_is_normal_or_what_resembles_it(family, verdict):
     found = {"best": family, "parameters": {"mean": 0.5}}
-    told = fig3b._roughly({"exact": found, "true_mean": 0.5, "true_sd": 0.1})
-    assert told.verdict == verdict
+    finding = fig3b._roughly({"exact": found, "true_mean": 0.5, "true_sd": 0.1})
+    assert finding.verdict == verdict
 
 
 @pytest.mark.parametrize(

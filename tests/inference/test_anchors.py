@@ -99,12 +99,12 @@ def test_anchors_that_contradict_each_other_are_another_mistake():
 )
 def test_one_anchor_or_none_is_accepted_and_the_result_says_what_is_open(anchors, word):
     problem = imop.with_anchors(FREE, anchors)
-    told = imop.identification(problem, TRUE, draw())
-    assert not told.gauge.fixed
-    assert any(word in note for note in told.notes())
-    assert set(told.status) <= {"relative", "anchored"}
-    told_open = ["is open" in sentence for sentence in told.sentences]
-    assert told_open == [status == "relative" for status in told.status]
+    identified = imop.identification(problem, TRUE, draw())
+    assert not identified.gauge.fixed
+    assert any(word in note for note in identified.notes())
+    assert set(identified.status) <= {"relative", "anchored"}
+    identified_open = ["is open" in sentence for sentence in identified.sentences]
+    assert identified_open == [status == "relative" for status in identified.status]
 
 
 # -- the history ---------------------------------------------------------------------------------
@@ -129,9 +129,9 @@ def test_default_anchors_do_not_rest_on_what_nobody_holds():
     assert "bold half" in second.name
     assert first.portfolio[6:].sum() == second.portfolio[6:].sum() == 0.0
     assert first.value < second.value
-    told = imop.identification(imop.anchor_by_history(FREE, TRUE, Y), TRUE, Y)
-    assert told.status.count("identified") == 6
-    assert not told.anchor_notes
+    identified = imop.identification(imop.anchor_by_history(FREE, TRUE, Y), TRUE, Y)
+    assert identified.status.count("identified") == 6
+    assert not identified.anchor_notes
 
 
 def test_a_history_that_contradicts_the_investors_is_refused():

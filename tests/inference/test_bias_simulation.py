@@ -48,10 +48,10 @@ def test_a_simulation_finds_most_of_the_bias(name, asset, seen, left):
             rng=np.random.default_rng([7, seed]),
         ).portfolios  # fmt: skip
         theta = imop.refine(problem, Y, truth).theta
-        told = imop.identification(problem, theta, Y)
-        se = told.standard_errors[asset]
+        identified = imop.identification(problem, theta, Y)
+        se = identified.standard_errors[asset]
         raw.append((theta - truth)[asset] / se)
-        corrected.append((theta - told.noise_bias - truth)[asset] / se)
+        corrected.append((theta - identified.noise_bias - truth)[asset] / se)
     assert abs(np.mean(raw)) > seen
     assert abs(np.mean(corrected)) < left
 
@@ -80,9 +80,9 @@ def test_without_noise_there_is_nothing_to_simulate():
     Y = draw(300, 2, "none").portfolios
     info = information(FRONTIER, Y)
     subspace = IdentifiedSubspace.of(PROBLEM.theta, info.hessian)
-    told = simulate_bias(info, Y, subspace, support_of(info, Y, 0.0), 0.0, 0)
-    assert np.array_equal(told.bias, np.zeros(8))
-    assert told.gain is subspace.inverse
+    simulated = simulate_bias(info, Y, subspace, support_of(info, Y, 0.0), 0.0, 0)
+    assert np.array_equal(simulated.bias, np.zeros(8))
+    assert simulated.gain is subspace.inverse
 
 
 def test_the_gain_is_never_below_the_inverse_and_close_to_it_for_small_errors():

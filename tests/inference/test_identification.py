@@ -126,7 +126,7 @@ def test_shifted_and_scaled_beliefs_give_the_same_people_and_transformed_interva
         rows = np.eye(8)[[0, 4]]
     else:
         rows = np.stack([Y.mean(axis=0), FREE.portfolio.least_variance])
-    told = []
+    results = []
     for a, c in ((1.0, 0.0), (scale, shift)):
         r = a * TRUE + c
         problem = imop.portfolio_problem(
@@ -137,16 +137,16 @@ def test_shifted_and_scaled_beliefs_give_the_same_people_and_transformed_interva
         learner = imop.OnlineLearner(
             problem, weights="exact", theta0=a * start + c, rate=5.0 * a**2
         ).partial_fit(Y)
-        if told:
-            np.testing.assert_allclose((learner.theta_ - c) / a, told[0][0], atol=1e-6)
+        if results:
+            np.testing.assert_allclose((learner.theta_ - c) / a, results[0][0], atol=1e-6)
         # what is read from the beliefs is compared at the same beliefs, to the last digits
-        theta = a * told[0][0] + c if told else learner.theta_
+        theta = a * results[0][0] + c if results else learner.theta_
         known = imop.identification(problem, theta, Y)
         frontier = imop.efficient_frontier(problem, theta)
         found = frontier.project(Y)
         people = imop.investor_preferences(frontier, Y, beliefs=known).investors
-        told.append((theta, known, found, people))
-    (_, one, found, people), (_, two, found2, people2) = told
+        results.append((theta, known, found, people))
+    (_, one, found, people), (_, two, found2, people2) = results
     back = lambda values: (values - shift) / scale  # noqa: E731
     assert one.status == two.status
     for ends in ("low", "high"):
@@ -173,13 +173,13 @@ def test_securities_7_and_8_are_bounded_under_narrow_weights(noise, seed, start)
     rng = np.random.default_rng(seed)
     theta0 = np.zeros(8) if start == "zero" else TRUE * (1.0 + 0.2 * rng.normal(size=8))
     theta = imop.OnlineLearner(problem, weights="exact", theta0=theta0).partial_fit(Y).theta_
-    told = imop.identification(problem, theta, Y)
+    identified = imop.identification(problem, theta, Y)
     for i in (6, 7):
-        assert told.status[i] == "bounded above"
-        assert told.low[i] <= TRUE[i] <= told.high[i] < 0.09
-        assert "at most" in told.sentences[i]
-        assert told.investors[i] > 900
-    assert told.status.count("identified") == 4
+        assert identified.status[i] == "bounded above"
+        assert identified.low[i] <= TRUE[i] <= identified.high[i] < 0.09
+        assert "at most" in identified.sentences[i]
+        assert identified.investors[i] > 900
+    assert identified.status.count("identified") == 4
 
 
 def test_an_asset_at_its_cap_is_bounded_below():
@@ -193,21 +193,21 @@ def test_an_asset_at_its_cap_is_bounded_below():
         problem, TRUE, 800, weights=np.random.default_rng(4).uniform(0.3, 0.45, 800),
         noise="gaussian", noise_level=0.003, rng=np.random.default_rng(4),
     ).portfolios  # fmt: skip
-    told = imop.identification(problem, TRUE, Y)
-    assert told.status[5] == "bounded below"
-    assert 0.1 < told.low[5] <= TRUE[5] <= told.high[5] == 1.0
-    assert "at least" in told.sentences[5]
-    low = imop.identification(problem, np.where(np.arange(8) == 5, told.low[5], TRUE), Y)
+    identified = imop.identification(problem, TRUE, Y)
+    assert identified.status[5] == "bounded below"
+    assert 0.1 < identified.low[5] <= TRUE[5] <= identified.high[5] == 1.0
+    assert "at least" in identified.sentences[5]
+    low = imop.identification(problem, np.where(np.arange(8) == 5, identified.low[5], TRUE), Y)
     assert low.status[5] in ("bounded below", "identified")
 
 
 def test_an_anchor_on_what_nobody_holds_fixes_nothing():
     Y = draw(1000, 2, "normal", 0.1).portfolios
-    told = imop.identification(PROBLEM, TRUE, Y)
-    assert told.status[0] == told.status[6] == "anchored"
-    assert set(told.status[1:6]) == {"relative"}
-    assert any("Security 7 fixes nothing" in note for note in told.notes())
-    assert any("shift or a scale" in note for note in told.unseen)
+    identified = imop.identification(PROBLEM, TRUE, Y)
+    assert identified.status[0] == identified.status[6] == "anchored"
+    assert set(identified.status[1:6]) == {"relative"}
+    assert any("Security 7 fixes nothing" in note for note in identified.notes())
+    assert any("shift or a scale" in note for note in identified.unseen)
 
 
 def test_two_held_assets_leave_the_third_a_bound():
@@ -220,9 +220,9 @@ def test_two_held_assets_leave_the_third_a_bound():
     )
     r = np.array([0.02, 0.1, -0.5])
     Y = imop.efficient_frontier(problem, r).at(np.linspace(0.4, 0.6, 50))
-    told = imop.identification(problem, r, Y, noise_sd=0.001)
-    assert told.status == ("anchored", "anchored", "bounded above")
-    assert told.low[2] <= r[2] <= told.high[2] < 0.1
+    identified = imop.identification(problem, r, Y, noise_sd=0.001)
+    assert identified.status == ("anchored", "anchored", "bounded above")
+    assert identified.low[2] <= r[2] <= identified.high[2] < 0.1
 
 
 def test_an_asset_that_the_learner_left_dead_is_found():
@@ -230,11 +230,11 @@ def test_an_asset_that_the_learner_left_dead_is_found():
     sleeping = TRUE.copy()
     sleeping[2] = 0.0
     assert imop.efficient_frontier(PROBLEM, sleeping).portfolios[:, 2].max() == 0.0
-    told = imop.identification(PROBLEM, sleeping, Y)
-    assert not told.settled
-    assert told.step_in_errors > 10
-    assert np.all((told.low <= TRUE) & (told.high >= TRUE))
-    assert any("not settled" in note for note in told.notes())
+    identified = imop.identification(PROBLEM, sleeping, Y)
+    assert not identified.settled
+    assert identified.step_in_errors > 10
+    assert np.all((identified.low <= TRUE) & (identified.high >= TRUE))
+    assert any("not settled" in note for note in identified.notes())
     refined = imop.refine(PROBLEM, Y, sleeping)
     assert refined.converged
     np.testing.assert_allclose(refined.theta, imop.refine(PROBLEM, Y, TRUE).theta, atol=2e-5)
@@ -286,14 +286,14 @@ def test_the_search_ends_at_the_solution_or_at_a_jump_across_zero(
         assert found.left <= 0.1
         again = imop.refine(problem, Y, found.theta)
         assert again.converged
-        told = imop.identification(problem, found.theta, Y)
-        assert told.step_in_errors <= 0.2
+        identified = imop.identification(problem, found.theta, Y)
+        assert identified.step_in_errors <= 0.2
 
 
 def test_without_noise_everything_held_is_known_to_the_digits():
     Y = draw(500, 2, noise="none").portfolios
-    told = imop.identification(PROBLEM, TRUE * 1.02, Y)
-    known = np.array([s == "identified" for s in told.status])
+    identified = imop.identification(PROBLEM, TRUE * 1.02, Y)
+    known = np.array([s == "identified" for s in identified.status])
     assert known.sum() == 6
     refined = imop.refine(PROBLEM, Y, TRUE * 1.02).theta
     np.testing.assert_allclose(refined, TRUE, atol=1e-7)
@@ -301,8 +301,8 @@ def test_without_noise_everything_held_is_known_to_the_digits():
 
 # -- the report ----------------------------------------------------------------------------------
 def test_the_table_an_analyst_reads():
-    told = imop.identification(PROBLEM, TRUE, draw().portfolios)
-    frame = told.to_frame()
+    identified = imop.identification(PROBLEM, TRUE, draw().portfolios)
+    frame = identified.to_frame()
     assert frame.columns.tolist() == [
         "asset", "estimate", "low", "high", "status", "investors", "sentence",
     ]  # fmt: skip
@@ -314,21 +314,21 @@ def test_the_table_an_analyst_reads():
         assert row.sentence.endswith(".")
     anchored = frame["status"] == "anchored"
     assert (frame.loc[anchored, "low"] == frame.loc[anchored, "high"]).all()
-    assert np.isnan(told.standard_errors[anchored]).all()
+    assert np.isnan(identified.standard_errors[anchored]).all()
     assert frame["investors"].between(1, 1000).all()
 
 
 def test_both_ends_of_an_interval_lie_around_the_estimate_less_its_bias():
     Y = draw(level=0.01).portfolios
     theta = imop.refine(PROBLEM, Y, TRUE).theta
-    told = imop.identification(PROBLEM, theta, Y)
-    known = np.array(told.status) == "identified"
+    identified = imop.identification(PROBLEM, theta, Y)
+    known = np.array(identified.status) == "identified"
     assert known.sum() == 6
-    errors, bias = told.standard_errors[known], told.noise_bias[known]
+    errors, bias = identified.standard_errors[known], identified.noise_bias[known]
     assert np.abs(bias / errors).max() > 1.0, "or the test would not notice the sign"
     centre, half = (theta[known] - bias), ndtri(0.975) * np.hypot(errors, bias / 2)
-    np.testing.assert_allclose(told.low[known], centre - half, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(told.high[known], centre + half, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(identified.low[known], centre - half, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(identified.high[known], centre + half, rtol=0, atol=1e-12)
 
 
 def test_errors_are_those_of_the_scores_where_the_noise_alone_would_say_less():
@@ -363,9 +363,9 @@ def test_errors_pay_for_every_return_that_was_fitted():
 
 def test_where_all_is_anchored_the_data_ask_for_nothing():
     known = imop.portfolio_problem(np.diag([0.04, 0.09]), anchors={0: 0.05, 1: 0.1})
-    told = imop.identification(known, [0.05, 0.1], [[0.5, 0.5], [0.3, 0.7]], noise_sd=0.01)
-    assert told.status == ("anchored", "anchored")
-    assert told.step_in_errors == 0.0
+    identified = imop.identification(known, [0.05, 0.1], [[0.5, 0.5], [0.3, 0.7]], noise_sd=0.01)
+    assert identified.status == ("anchored", "anchored")
+    assert identified.step_in_errors == 0.0
 
 
 def test_a_higher_level_is_wider():

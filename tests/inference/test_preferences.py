@@ -61,8 +61,8 @@ def test_intervals_cover_the_true_weight_at_about_their_level(name, weights):
     """Noise sd 0.005, level 95 %. Seen: 95.7 and 96.2 % (paper8), 96.7 and 96.7 % (us20); by fifth
     of the weights between 94.5 and 97.8 %."""
     drawn = draw(name, 3000, 1, weights)
-    told = investor_preferences(FRONTIERS[name], drawn.portfolios).investors
-    covered = (drawn.weights >= told["weight_low"]) & (drawn.weights <= told["weight_high"])
+    people = investor_preferences(FRONTIERS[name], drawn.portfolios).investors
+    covered = (drawn.weights >= people["weight_low"]) & (drawn.weights <= people["weight_high"])
     assert 0.94 < covered.mean() < 0.98
     fifths = covered.groupby(pd.qcut(drawn.weights, 5)).mean()
     assert fifths.between(0.93, 0.99).all()
@@ -70,8 +70,8 @@ def test_intervals_cover_the_true_weight_at_about_their_level(name, weights):
 
 def test_a_lower_level_covers_less():
     drawn = draw(count=3000)
-    told = investor_preferences(FRONTIER, drawn.portfolios, level=0.5).investors
-    covered = (drawn.weights >= told["weight_low"]) & (drawn.weights <= told["weight_high"])
+    people = investor_preferences(FRONTIER, drawn.portfolios, level=0.5).investors
+    covered = (drawn.weights >= people["weight_low"]) & (drawn.weights <= people["weight_high"])
     assert 0.45 < covered.mean() < 0.62
 
 
@@ -81,58 +81,58 @@ def test_on_a_straight_stretch_the_interval_is_the_textbook_one():
     k = np.searchsorted(FRONTIER.lams, lam) - 1
     speed = np.linalg.norm(FRONTIER.directions[k])
     x = FRONTIER.at(w)
-    told = investor_preferences(FRONTIER, [x], noise_sd=sd).investors.iloc[0]
+    people = investor_preferences(FRONTIER, [x], noise_sd=sd).investors.iloc[0]
     u = FRONTIER.directions[k] / speed
     reach = z * sd * np.sqrt(1 + np.sum(x > 1e-9) * (u @ x) ** 2) / speed
     lams = np.array([lam - reach, lam + reach])
     np.testing.assert_allclose(
-        told[["weight_low", "weight_high"]].to_numpy(dtype=float), 2 * lams / (1 + 2 * lams),
+        people[["weight_low", "weight_high"]].to_numpy(dtype=float), 2 * lams / (1 + 2 * lams),
         rtol=1e-6,
     )  # fmt: skip
     np.testing.assert_allclose(
-        told[["risk_aversion_low", "risk_aversion_high"]].to_numpy(dtype=float),
+        people[["risk_aversion_low", "risk_aversion_high"]].to_numpy(dtype=float),
         1 / lams[::-1], rtol=1e-6,
     )  # fmt: skip
-    up = told["risk_aversion_high"] - told["risk_aversion"]
-    assert up > told["risk_aversion"] - told["risk_aversion_low"]
+    up = people["risk_aversion_high"] - people["risk_aversion"]
+    assert up > people["risk_aversion"] - people["risk_aversion_low"]
 
 
 def test_no_noise_gives_points_and_plateaus():
     drawn = draw(noise="none")
-    told = investor_preferences(FRONTIER, drawn.portfolios, noise_sd=0.0).investors
+    people = investor_preferences(FRONTIER, drawn.portfolios, noise_sd=0.0).investors
     top = FRONTIER.weights[-1]
     moving = drawn.weights < top
-    np.testing.assert_allclose(told["weight"][moving], drawn.weights[moving], atol=1e-7)
-    assert (told["weight_high"] - told["weight_low"])[moving].max() < 1e-3
-    assert told["plateau"].to_numpy()[~moving].all()
-    np.testing.assert_allclose(told["weight_low"][~moving], top, atol=1e-3)
-    assert (told["weight_high"][~moving] == 1.0).all()
-    assert (told["risk_aversion_low"][~moving] == 0.0).all()
+    np.testing.assert_allclose(people["weight"][moving], drawn.weights[moving], atol=1e-7)
+    assert (people["weight_high"] - people["weight_low"])[moving].max() < 1e-3
+    assert people["plateau"].to_numpy()[~moving].all()
+    np.testing.assert_allclose(people["weight_low"][~moving], top, atol=1e-3)
+    assert (people["weight_high"][~moving] == 1.0).all()
+    assert (people["risk_aversion_low"][~moving] == 0.0).all()
 
 
 def test_the_least_risky_investor_may_have_any_high_risk_aversion():
-    told = investor_preferences(FRONTIER, [FRONTIER.portfolios[0]], noise_sd=0.005).investors
-    assert told["weight_low"].iloc[0] == 0.0
-    assert np.isinf(told["risk_aversion_high"].iloc[0])
-    assert 0.0 < told["weight_high"].iloc[0] < 0.1
+    people = investor_preferences(FRONTIER, [FRONTIER.portfolios[0]], noise_sd=0.005).investors
+    assert people["weight_low"].iloc[0] == 0.0
+    assert np.isinf(people["risk_aversion_high"].iloc[0])
+    assert 0.0 < people["weight_high"].iloc[0] < 0.1
 
 
 def test_a_frontier_of_one_portfolio_says_nothing_of_weights():
     frontier = imop.efficient_frontier(PROBLEMS["paper8"], np.full(8, 0.1))
-    told = investor_preferences(frontier, frontier.portfolios[:1], noise_sd=0.005).investors
-    assert told[["weight_low", "weight_high"]].to_numpy().tolist() == [[0.0, 1.0]]
+    people = investor_preferences(frontier, frontier.portfolios[:1], noise_sd=0.005).investors
+    assert people[["weight_low", "weight_high"]].to_numpy().tolist() == [[0.0, 1.0]]
     assert plateaus_of(frontier) == ((0.0, 1.0),)
 
 
 def test_rows_keep_their_labels_and_bounds_their_order():
     Y = pd.DataFrame(draw(count=50).portfolios, columns=list(PROBLEMS["paper8"].names))
     Y.index = [f"client {i}" for i in range(50)]
-    told = investor_preferences(FRONTIER, Y).to_frame()
-    assert told.index.tolist() == Y.index.tolist()
+    people = investor_preferences(FRONTIER, Y).to_frame()
+    assert people.index.tolist() == Y.index.tolist()
     for name in ("weight", "risk_aversion"):
-        assert (told[f"{name}_low"] <= told[name]).all()
-        assert (told[name] <= told[f"{name}_high"]).all()
-    assert told["weight"].between(0, 1).all()
+        assert (people[f"{name}_low"] <= people[name]).all()
+        assert (people[name] <= people[f"{name}_high"]).all()
+    assert people["weight"].between(0, 1).all()
 
 
 # -- the test of a family ------------------------------------------------------------------------
@@ -149,10 +149,10 @@ def test_p_values_are_uniform_under_the_null(name, count):
             for _ in range(draws)
         ]
     )
-    told = np.isfinite(p)  # a mixture may leave no cells for a test at 100 investors
-    assert told.mean() > 0.85
-    assert kstest(p[told], "uniform").pvalue > 0.01
-    assert 0.01 <= np.mean(p[told] < 0.05) <= 0.10
+    tested = np.isfinite(p)  # a mixture may leave no cells for a test at 100 investors
+    assert tested.mean() > 0.85
+    assert kstest(p[tested], "uniform").pvalue > 0.01
+    assert 0.01 <= np.mean(p[tested] < 0.05) <= 0.10
 
 
 @pytest.mark.slow
@@ -208,41 +208,41 @@ def test_bic_picks_the_family_the_weights_come_from(name):
 
 def test_a_plateau_hides_who_is_where_and_the_fit_still_finds_them():
     w = np.minimum(truncated(np.random.default_rng(3), 0.6, 0.2, 20_000), 0.7)
-    told = weight_distribution(w, plateaus=[(0.7, 1.0)], families=["truncated normal"])
-    assert told.edges[-2] < 0.7
+    distribution = weight_distribution(w, plateaus=[(0.7, 1.0)], families=["truncated normal"])
+    assert distribution.edges[-2] < 0.7
     np.testing.assert_allclose(
-        list(told.families[0].parameters.values()), [0.6, 0.2], rtol=0.03
+        list(distribution.families[0].parameters.values()), [0.6, 0.2], rtol=0.03
     )  # fmt: skip
-    assert told.families[0].p_value > 0.01
+    assert distribution.families[0].p_value > 0.01
 
 
 def test_weights_on_a_grid_are_recognised():
     rng = np.random.default_rng(3)
     w = truncated(rng, 0.5, 0.15, 1000)
-    told = weight_distribution(np.rint(w * 40) / 40)
-    assert told.on_grid
+    distribution = weight_distribution(np.rint(w * 40) / 40)
+    assert distribution.on_grid
     assert not weight_distribution(w).on_grid
-    assert told.best.name == "truncated normal"
-    assert told.counts.sum() == 1000
+    assert distribution.best.name == "truncated normal"
+    assert distribution.counts.sum() == 1000
 
 
 def test_simulated_investors_end_to_end():
     drawn = draw(count=1000, weights="normal", noise="round", level=0.001)
-    told = weight_distribution(investor_preferences(FRONTIER, drawn.portfolios))
-    assert told.best.name == "truncated normal"
-    assert told.best.parameters["mean"] == pytest.approx(0.5, abs=0.02)
-    assert told.best.parameters["sd"] == pytest.approx(0.15, abs=0.02)
-    table = told.to_frame()
+    distribution = weight_distribution(investor_preferences(FRONTIER, drawn.portfolios))
+    assert distribution.best.name == "truncated normal"
+    assert distribution.best.parameters["mean"] == pytest.approx(0.5, abs=0.02)
+    assert distribution.best.parameters["sd"] == pytest.approx(0.15, abs=0.02)
+    table = distribution.to_frame()
     assert table["chosen"].sum() == 1
     assert set(table["family"]) == set(fitted_families())
-    area = told.histogram()
+    area = distribution.histogram()
     assert (area["density"] * (area["high"] - area["low"])).sum() == pytest.approx(1.0)
 
 
 def test_a_density_is_the_slope_of_its_cdf_and_integrates_to_one():
-    told = weight_distribution(mixture(np.random.default_rng(2), 2000))
+    distribution = weight_distribution(mixture(np.random.default_rng(2), 2000))
     w = np.linspace(0.0, 1.0, 4001)
-    for fitted in told.families:
+    for fitted in distribution.families:
         if fitted.on_unit_interval:
             assert np.trapezoid(fitted.density(w), w) == pytest.approx(1.0, abs=2e-3)
             assert fitted.cdf([0.0, 1.0]).tolist() == pytest.approx([0.0, 1.0])
@@ -275,8 +275,10 @@ def test_segments_differ_where_the_investors_do():
     rng = np.random.default_rng(5)
     w = np.concatenate([rng.uniform(0.2, 0.4, 60), rng.uniform(0.6, 0.8, 40)])
     Y = FRONTIER.at(w)
-    told = investor_preferences(FRONTIER, Y, noise_sd=0.001)
-    table = preference_segments(told, ["retail"] * 60 + ["private"] * 40).set_index("segment")
+    preferences = investor_preferences(FRONTIER, Y, noise_sd=0.001)
+    table = preference_segments(preferences, ["retail"] * 60 + ["private"] * 40).set_index(
+        "segment"
+    )
     assert table["investors"].to_dict() == {"private": 40, "retail": 60}
     assert table.loc["retail", "mean_high"] < table.loc["private", "mean_low"]
     assert table.loc["retail", "mean_weight"] == pytest.approx(w[:60].mean(), abs=1e-6)
@@ -285,13 +287,13 @@ def test_segments_differ_where_the_investors_do():
 
 
 def test_a_number_is_cut_at_quartiles_and_missing_values_are_a_segment():
-    told = investor_preferences(FRONTIER, draw(count=100).portfolios)
-    age = pd.Series(np.arange(100.0), index=told.investors.index)
+    preferences = investor_preferences(FRONTIER, draw(count=100).portfolios)
+    age = pd.Series(np.arange(100.0), index=preferences.investors.index)
     age.iloc[:4] = np.nan
-    table = preference_segments(told, age.sample(frac=1.0, random_state=1))
+    table = preference_segments(preferences, age.sample(frac=1.0, random_state=1))
     assert table["investors"].tolist() == [24, 24, 24, 24, 4]
     assert table["segment"].iloc[-1] == "(missing)"
-    one = preference_segments(told, ["alone"] + ["others"] * 99)
+    one = preference_segments(preferences, ["alone"] + ["others"] * 99)
     assert np.isnan(one["mean_low"].iloc[0])
 
 

@@ -31,24 +31,24 @@ def draw(count=1000, seed=1, level=0.005):
 
 
 @pytest.fixture(scope="module")
-def settled():
+def refined():
     Y = draw().portfolios
     theta = imop.refine(PROBLEM, Y, TRUE).theta
     return Y, imop.identification(PROBLEM, theta, Y)
 
 
 @pytest.fixture(scope="module")
-def redrawn(settled):
-    Y, told = settled
-    return imop.bootstrap(PROBLEM, Y, draws=120, theta=told.estimate, workers=1)
+def redrawn(refined):
+    Y, identified = refined
+    return imop.bootstrap(PROBLEM, Y, draws=120, theta=identified.estimate, workers=1)
 
 
 # -- the bootstrap -------------------------------------------------------------------------------
-def test_the_bootstrap_finds_the_analytic_standard_errors(settled, redrawn):
+def test_the_bootstrap_finds_the_analytic_standard_errors(refined, redrawn):
     """Seen: ratios from 0.94 to 1.03 with 200 draws. 120 draws know a standard error to 7 %."""
-    _, told = settled
-    known = np.isfinite(told.standard_errors)
-    ratio = redrawn.standard_errors[known] / told.standard_errors[known]
+    _, identified = refined
+    known = np.isfinite(identified.standard_errors)
+    ratio = redrawn.standard_errors[known] / identified.standard_errors[known]
     assert np.all((ratio > 0.75) & (ratio < 1.3))
     assert abs(np.median(ratio) - 1.0) < 0.15
     assert redrawn.converged.mean() > 0.9
@@ -58,9 +58,9 @@ def test_the_bootstrap_finds_the_analytic_standard_errors(settled, redrawn):
 def test_the_bootstrap_has_intervals_for_returns_frontier_and_weights(redrawn):
     for frame in (redrawn.to_frame(), redrawn.band(), redrawn.weight_frame(), redrawn.histogram()):
         assert (frame["low"] <= frame["high"]).all()
-    told = redrawn.weight_frame().set_index("statistic")
-    assert told.loc["mean", "low"] < 0.5 < told.loc["mean", "high"]
-    assert told.loc["sd", "low"] < np.sqrt(1 / 12) < told.loc["sd", "high"]
+    table = redrawn.weight_frame().set_index("statistic")
+    assert table.loc["mean", "low"] < 0.5 < table.loc["mean", "high"]
+    assert table.loc["sd", "low"] < np.sqrt(1 / 12) < table.loc["sd", "high"]
     histogram = redrawn.histogram()
     assert histogram["share"].sum() == pytest.approx(1.0)
     # the last bin is all of a plateau: whoever holds one asset only counts at its lower end
@@ -85,8 +85,8 @@ def test_any_number_of_processes_gives_the_same_digits_and_reports():
 
 def test_the_bootstrap_learns_by_itself():
     Y = draw(300, 4).portfolios
-    told = imop.bootstrap(PROBLEM, Y, draws=20)
-    np.testing.assert_allclose(told.estimate, imop.refine(PROBLEM, Y, TRUE).theta, atol=5e-5)
+    resampled = imop.bootstrap(PROBLEM, Y, draws=20)
+    np.testing.assert_allclose(resampled.estimate, imop.refine(PROBLEM, Y, TRUE).theta, atol=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_the_best_return_moves_with_the_beliefs_by_the_portfolio():
     np.testing.assert_allclose((up - down)[1:] / 2, X[1:] @ move, atol=2e-9)
 
 
-def test_the_band_agrees_with_the_bootstrap_and_holds_the_truth(settled, redrawn):
-    _, told = settled
-    band = told.band(count=60)
+def test_the_band_agrees_with_the_bootstrap_and_holds_the_truth(refined, redrawn):
+    _, identified = refined
+    band = identified.band(count=60)
     assert (band["low"] <= band["return"]).all()
     assert (band["return"] <= band["high"]).all()
     width = np.interp(redrawn.risks, band["risk"], band["high"] - band["low"])
@@ -155,8 +155,8 @@ def test_intervals_of_weights_cover_after_learning(seed):
     shares = {}
     for name, theta in (("learned", learned), ("refined", imop.refine(PROBLEM, Y, learned).theta)):
         frontier = imop.efficient_frontier(PROBLEM, theta)
-        told = imop.identification(PROBLEM, theta, Y)
-        for beliefs in (None, told):
+        identified = imop.identification(PROBLEM, theta, Y)
+        for beliefs in (None, identified):
             table = imop.investor_preferences(frontier, Y, beliefs=beliefs).investors
             inside = (table["weight_low"] <= drawn.weights) & (
                 drawn.weights <= table["weight_high"]
@@ -207,7 +207,7 @@ def test_a_page_is_renewed_between_its_marks():
 
 def test_giving_stray_money_back_removes_a_bias_of_least_squares():
     """Seen with 40 studies of uniform weights: 7 standard errors on Security 6, and 1."""
-    told = coverage.compare_bias(coverage.CASES[0], 6)
+    errors = coverage.compare_bias(coverage.CASES[0], 6)
     six = EIGHT.names.index("Security 6")
-    assert abs(told["least squares"][six]) > 4
-    assert abs(told["refine"][six]) < 2
+    assert abs(errors["least squares"][six]) > 4
+    assert abs(errors["refine"][six]) < 2

@@ -41,6 +41,6 @@ def test_the_tour_names_every_file_of_the_folder(tmp_path, monkeypatch, capsys):
     for _, *arguments in (first, learn):
         with pytest.raises(SystemExit):
             main(arguments)
-    told = set(re.findall(r"^\| `([\w.]+)/?` \|", TOUR.read_text(), re.MULTILINE))
+    listed = set(re.findall(r"^\| `([\w.]+)/?` \|", TOUR.read_text(), re.MULTILINE))
     written = {path.name for path in Path("results").iterdir()}
-    assert written == told
+    assert written == listed

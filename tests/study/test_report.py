@@ -139,19 +139,19 @@ def test_a_name_that_a_template_does_not_know_is_an_error():
 
 
 def test_what_was_noticed_while_reading_is_in_the_page(moments, portfolios):
-    told = ("returns.csv, column V: 111 periods are missing; nothing needs to be done.",)
-    reading = Reading("returns.csv", 180, 180, 0, 0, told, pd.DataFrame())
+    remarks = ("returns.csv, column V: 111 periods are missing; nothing needs to be done.",)
+    reading = Reading("returns.csv", 180, 180, 0, 0, remarks, pd.DataFrame())
     study = imop.run_study(*moments, portfolios.iloc[:60], reading=(reading,))
     page = Page(html_report(study))
-    assert told[0] in page.text
+    assert remarks[0] in page.text
     assert "180 rows read, 180 kept" in page.text
     assert "This command makes the report again" not in page.text
 
 
 @pytest.mark.slow
 def test_a_long_list_of_remarks_is_cut_and_says_so(moments, portfolios):
-    told = tuple(f"remark number {i}." for i in range(55))
-    reading = Reading("p.csv", 55, 0, 55, 0, told, pd.DataFrame())
+    remarks = tuple(f"remark number {i}." for i in range(55))
+    reading = Reading("p.csv", 55, 0, 55, 0, remarks, pd.DataFrame())
     page = Page(html_report(imop.run_study(*moments, portfolios.iloc[:60], reading=(reading,))))
     assert "remark number 39." in page.text
     assert "remark number 40." not in page.text
