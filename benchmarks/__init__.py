@@ -38,7 +38,16 @@ __all__ = ["QUICK", "SECTIONS", "Say", "Section", "Size", "attempt", "page", "ru
 
 
 def run(quick: bool = False, out: Path | None = None, say: Say = lambda _: None) -> dict[str, Any]:
-    """Measure everything; write `out`/bench.json (quick.json) if a folder is given."""
+    """Measure everything.
+
+    Args:
+        quick: Small sizes, to see that everything runs; the figures mean little.
+        out: The folder for bench.json (quick.json where `quick`); None writes nothing.
+        say: Takes a line for each measurement that begins.
+
+    Returns:
+        The tables with machine, versions and settings, as they are written.
+    """
     size = QUICK if quick else FULL
     load = os.getloadavg()[0]
     say("compiling, where that has not been done")
@@ -59,7 +68,16 @@ def run(quick: bool = False, out: Path | None = None, say: Say = lambda _: None)
 
 
 def attempt(measure: Measure, size: Size, say: Say) -> list[Section]:
-    """The tables of one measurement; an empty one that says why where a solver is missing."""
+    """Make one measurement, or say why it cannot be made.
+
+    Args:
+        measure: The measurement.
+        size: How many rounds, assets and repeats.
+        say: Takes a line for each part that begins.
+
+    Returns:
+        Its tables; an empty one that says why where a solver is missing.
+    """
     try:
         return measure(size, say)
     except (ImportError, SolverUnavailable) as error:

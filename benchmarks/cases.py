@@ -93,7 +93,16 @@ def paper_case(count: int) -> Case:
 
 
 def factor_case(n: int, count: int, noise: float = 0.005) -> Case:
-    """n assets with a three-factor covariance; portfolios with Gaussian noise."""
+    """A market with a three-factor covariance, its two extreme returns anchored.
+
+    Args:
+        n: How many assets.
+        count: How many investors.
+        noise: Standard deviation of the error in a holding, in fractions of wealth.
+
+    Returns:
+        The problem and the portfolios; equal arguments give equal ones.
+    """
     rng = np.random.default_rng([SEED, n])
     loadings = rng.normal(0.0, 0.15, (n, 3)) + np.array([0.15, 0.0, 0.0])
     covariance = loadings @ loadings.T + np.diag(rng.uniform(0.01, 0.05, n))

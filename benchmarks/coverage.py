@@ -107,7 +107,16 @@ def problem_of(case: CoverageCase) -> tuple[Problem, Vector]:
 
 
 def one_study(case: CoverageCase, number: int, investors: int = INVESTORS) -> CoverageStudy:
-    """Simulate, learn, refine, and compare with the truth."""
+    """Simulate, learn, refine, and compare with the truth.
+
+    Args:
+        case: How weights and errors in holdings are drawn.
+        number: Which study of this case; it seeds the draw.
+        investors: How many investors.
+
+    Returns:
+        What the intervals of this study cover.
+    """
     problem, truth = problem_of(case)
     rng = np.random.default_rng([CASES.index(case), number])
     drawn = simulate_investors(
@@ -234,7 +243,18 @@ def run(
     workers: int = 1,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Measure every case."""
+    """Measure every case.
+
+    Args:
+        cases: The cases, in the order of the rows.
+        promised: How many studies for each case whose coverage is promised.
+        others: How many studies for each other case.
+        workers: How many processes.
+        say: Takes a line for each case that is done.
+
+    Returns:
+        One row for each case, with the number of investors and the level.
+    """
     rows = []
     for case in cases:
         studies = promised if case in PROMISED else others

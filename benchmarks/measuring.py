@@ -33,7 +33,17 @@ def timed(work: Callable[[], object], repeats: int) -> float:
 
 
 def native_seconds(case: Case, algorithm: str, repeats: int, weights: int = K) -> float:
-    """Seconds a round of the native loop, the median of some repeats."""
+    """Time the native loop.
+
+    Args:
+        case: The problem and its decisions.
+        algorithm: "full" or "accelerated" (Algorithm 1 or 2), or "newton".
+        repeats: How many runs over all decisions.
+        weights: How many weights the grid has.
+
+    Returns:
+        Seconds for each round, the median of the runs.
+    """
     OnlineLearner(case.problem, weights, algorithm, RATE).partial_fit(case.decisions[:2])
     taken = []
     for _ in range(repeats):

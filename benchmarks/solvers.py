@@ -84,7 +84,16 @@ def _against(case: Case, algorithm: str, count: int, native: float, options: dic
 
 
 def beliefs(case: Case, algorithm: str, places: NDArray[np.int64]) -> list[Array]:
-    """theta_t of the native run at some rounds."""
+    """What the native learner believes at some rounds.
+
+    Args:
+        case: The problem and its decisions.
+        algorithm: "full" or "accelerated": Algorithm 1 or 2.
+        places: Rounds, counted from 0, in rising order.
+
+    Returns:
+        theta before each of these rounds.
+    """
     learner = OnlineLearner(case.problem, K, algorithm, RATE)
     thetas, done = [], 0
     for place in places:
@@ -102,7 +111,19 @@ def gurobi_seconds(
     thetas: list[Array],
     options: dict[str, Any],
 ) -> tuple[float, float, float]:
-    """Seconds a round: K forward solves, the update; and its worst excess over the native one."""
+    """Time Gurobi on some rounds of the native run.
+
+    Args:
+        case: The problem and its decisions.
+        algorithm: "full" or "accelerated": Algorithm 1 or 2.
+        places: Rounds, counted from 0.
+        thetas: theta before each of these rounds.
+        options: Options of the backend.
+
+    Returns:
+        Mean seconds for the K forward solves and for the update, and the worst excess of its
+        objective over the native one's.
+    """
     grid = weight_grid(case.problem, K)
     native = make_backend("native", case.problem, grid)
     backend = make_backend("gurobi", case.problem, grid, **options)

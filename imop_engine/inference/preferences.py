@@ -76,7 +76,7 @@ class Preferences:
 class FittedFamily:
     """One family of distributions, fitted to the weights, and how well it does.
 
-    The p-value is NaN where there are too few cells for a test.
+    The p-value is NaN where there are too few bins for a test.
     """
 
     name: str
@@ -107,7 +107,7 @@ class FittedFamily:
 
 @dataclass(frozen=True, eq=False)
 class WeightDistribution:
-    """How the weights of investors are distributed: counts in cells, and the fitted families."""
+    """How the weights of investors are distributed: counts in bins, and the fitted families."""
 
     edges: Vector
     counts: NDArray[np.int64]
@@ -130,7 +130,7 @@ class WeightDistribution:
         )
 
     def histogram(self) -> pd.DataFrame:
-        """low, high, count and density of each cell."""
+        """low, high, count and density of each bin."""
         widths = np.diff(self.edges)
         return pd.DataFrame(
             {
@@ -257,17 +257,17 @@ def weight_distribution(
 ) -> WeightDistribution:
     """Describe weights by a histogram and fitted families, with a test of each and a choice.
 
-    Weights are counted in cells. Even cells on 0 to 1, as many as Freedman and Diaconis or
+    Weights are counted in bins. Even bins on 0 to 1, as many as Freedman and Diaconis or
     2 count^(2/5) ask for, whichever is more; where weights come from a grid (`grid`, or by rule:
-    two investors to each value or more) one cell around each value. No edge lies inside a plateau,
+    two investors to each value or more) one bin around each value. No edge lies inside a plateau,
     whose weights cannot be told apart (`Preferences` bring their own, and leave outliers out).
 
     Families are fitted to the counts by maximum likelihood, and BIC compares them on the same
     counts. "uniform" has the fixed ends 0 and 1. "truncated normal" is cut to 0..1 and has the
     uniform as its limit for a large sd, so it is not rejected where weights are uniform; "normal"
-    is not cut, its tails count in the end cells, and it takes no part in the choice.
+    is not cut, its tails count in the end bins, and it takes no part in the choice.
 
-    Chi-square test: neighbouring cells are merged to an expected count of 5 or more and the family
+    Chi-square test: neighbouring bins are merged to an expected count of 5 or more and the family
     is fitted again to the merged counts. So the statistic has k - 1 - m degrees of freedom;
     with parameters from finer data it would lie between that and k - 1 (Chernoff and Lehmann
     1954). Parameters that end at the edge of their range do not count in m.
@@ -370,7 +370,7 @@ def _fit(family: Family, edges: Vector, counts: NDArray[np.int64]) -> FittedFami
 def _test(
     family: Family, edges: Vector, counts: NDArray[np.int64], inner: Vector
 ) -> tuple[float, int, int]:
-    """Pearson's statistic on merged cells, its degrees of freedom, and the cells that are left.
+    """Pearson's statistic on merged bins, its degrees of freedom, and the bins that are left.
 
     A new fit moves the expected counts, and one may fall below 5: then the groups are merged once
     more. Groups only ever grow, so this ends.

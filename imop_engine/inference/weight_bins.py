@@ -1,4 +1,4 @@
-"""Cells in which weights are counted: even ones, or one around each value of a grid."""
+"""Bins in which weights are counted: even ones, or one around each value of a grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from imop_engine.arguments import Vector, vector
 from imop_engine.errors import InvalidInput
 
 LEAST_EXPECTED: Final = 5.0  # Cochran's rule for the chi-square approximation
-MOST_CELLS: Final = 200
+MOST_BINS: Final = 200
 SAME_WEIGHT: Final = 1e-9  # weights closer than this are one value
 # Weights are read as coming from a grid when there are this many investors to each value at
 # least; weights from the exact frontier are all different but for the few at turning points.
@@ -20,12 +20,12 @@ INVESTORS_PER_GRID_VALUE: Final = 2.0
 
 
 def even_bins(weights: Vector) -> Vector:
-    """Edges of even cells on 0 to 1: Freedman and Diaconis, and at least 2 count^(2/5)."""
+    """Edges of even bins on 0 to 1: Freedman and Diaconis, and at least 2 count^(2/5)."""
     quarter, three = np.quantile(weights, [0.25, 0.75])
     width = 2.0 * float(three - quarter) / len(weights) ** (1.0 / 3.0)
-    wanted = 1.0 / width if width > 0 else MOST_CELLS
-    cells = int(np.ceil(min(MOST_CELLS, max(wanted, 2.0 * len(weights) ** 0.4))))
-    return np.linspace(0.0, 1.0, cells + 1)
+    wanted = 1.0 / width if width > 0 else MOST_BINS
+    bins = int(np.ceil(min(MOST_BINS, max(wanted, 2.0 * len(weights) ** 0.4))))
+    return np.linspace(0.0, 1.0, bins + 1)
 
 
 def bins_around(values: Vector) -> Vector:
@@ -35,7 +35,7 @@ def bins_around(values: Vector) -> Vector:
 
 
 def merge_bins(expected: Vector, least: float = LEAST_EXPECTED) -> NDArray[np.int64]:
-    """First cell of each group of neighbours that expects `least` or more.
+    """First bin of each group of neighbours that expects `least` or more.
 
     >>> merge_bins(np.array([1.0, 2.0, 3.0, 9.0, 1.0])).tolist()
     [0, 3]

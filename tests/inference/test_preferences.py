@@ -149,7 +149,7 @@ def test_p_values_are_uniform_under_the_null(name, count):
             for _ in range(draws)
         ]
     )
-    tested = np.isfinite(p)  # a mixture may leave no cells for a test at 100 investors
+    tested = np.isfinite(p)  # a mixture may leave no bins for a test at 100 investors
     assert tested.mean() > 0.85
     assert kstest(p[tested], "uniform").pvalue > 0.01
     assert 0.01 <= np.mean(p[tested] < 0.05) <= 0.10
