@@ -31,6 +31,8 @@ MAD_TO_SD: Final = 1.4826  # the median absolute deviation of a normal variable,
 OUTLIER_FLOOR: Final = 0.01
 # A holding nearer to its bound than this is at its bound; the frontier is exact to about 1e-12.
 AT_BOUND: Final = 1e-9
+# A projection this near a turning point (in lam, relative) is at it: it was clamped there.
+AT_TURN: Final = 1e-9
 # A direction shorter than this after the others are taken out of it adds nothing to them.
 DEPENDENT: Final = 1e-9
 
@@ -217,7 +219,8 @@ def estimate_noise(
     Y, X = decisions[keep], projection.points[keep]
     room = np.minimum(X - frontier.problem.lower, frontier.problem.upper - X)
     free = room > AT_BOUND
-    along = tangents(frontier, projection.weights[keep])
+    _, above = stretches_beside(frontier, projection.weights[keep])
+    along = tangents(frontier, above)
     taken = max(frontier.problem.n - 2, 0) if fitted is None else int(fitted)
     for nuisance in ([np.ones_like(X), along, X], [np.ones_like(X), along]):
         squares, degrees = _left_over(Y - X, free, nuisance)
@@ -229,14 +232,44 @@ def estimate_noise(
     )
 
 
-def tangents(frontier: Frontier, weights: Vector) -> Matrix:
-    """d portfolio / d lam at each weight; beyond the last turning point that of the last stretch
-    that moves, so zero only where the whole frontier is one portfolio."""
+def stretches_beside(
+    frontier: Frontier, weights: Vector
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The stretch below and the one above each weight: two at a turning point, else the same.
+
+    Rounding must not decide which one an investor at a turning point belongs to.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        weights: On return, 0 to 1.
+
+    Returns:
+        Two positions among the turning points for each weight: where each stretch starts.
+    """
+    lams, last = lam_of(weights), len(frontier.lams) - 1
+    near = AT_TURN * (1.0 + np.where(np.isfinite(lams), lams, 0.0))
+    below, above = (
+        np.clip(np.searchsorted(frontier.lams, lams + shift, side="right") - 1, 0, last)
+        for shift in (-near, near)
+    )
+    return below, above
+
+
+def tangents(frontier: Frontier, stretches: NDArray[np.int64]) -> Matrix:
+    """d portfolio / d lam on each stretch; where nothing moves that of the last stretch before
+    that does, so zero only where the whole frontier is one portfolio.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        stretches: Positions of the turning points at which they start (`stretches_beside`).
+
+    Returns:
+        One row for each stretch, one column for each asset.
+    """
     moving = np.flatnonzero(np.linalg.norm(frontier.directions, axis=1) > 0)
     if moving.size == 0:
-        return np.zeros((len(weights), frontier.problem.n))
-    at = np.searchsorted(frontier.lams, lam_of(weights), side="right") - 1
-    before = np.maximum(np.searchsorted(moving, at, side="right") - 1, 0)
+        return np.zeros((len(stretches), frontier.problem.n))
+    before = np.maximum(np.searchsorted(moving, stretches, side="right") - 1, 0)
     result: Matrix = frontier.directions[moving[before]]
     return result
 

@@ -29,11 +29,9 @@ from numpy.typing import NDArray
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import Frontier, Projection
-from imop_engine.inference.fit import AT_BOUND
+from imop_engine.inference.fit import AT_BOUND, AT_TURN
 from imop_engine.weights import lam_of
 
-# A projection this near a turning point (in lam, relative) is at it: it was clamped there.
-AT_TURN: Final = 1e-9
 # An asset that moves less than this share of the fastest one fixes no turning point.
 STILL: Final = 1e-9
 

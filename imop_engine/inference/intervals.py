@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import Frontier, Projection
-from imop_engine.inference.fit import AT_BOUND, tangents
-from imop_engine.inference.information import AT_TURN, tangent_matrix
+from imop_engine.inference.fit import AT_BOUND, stretches_beside, tangents
+from imop_engine.inference.information import tangent_matrix
 from imop_engine.weights import lam_of, weight_of
 
 
@@ -53,7 +52,7 @@ class Spread:
         lean = _leanings(frontier)
         # beyond the last turning point nothing moves: the error is that of its arrival there
         lams = np.minimum(lam_of(weights), frontier.lams[-1])
-        sides = _sides(frontier, weights)
+        sides = stretches_beside(frontier, weights)
         spread = np.einsum("ki,ij,kj->k", lean, self.covariance, lean)
         beliefs = np.max([spread[at] for at in sides], axis=0) * lams**2
         shift = np.zeros(len(lams))
@@ -62,20 +61,6 @@ class Spread:
             shift = np.max([known[at] for at in sides], axis=0) * lams
         reach: Vector = self.z * np.sqrt(own + np.maximum(beliefs, 0.0)) + shift
         return reach
-
-
-def _sides(frontier: Frontier, weights: Vector) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The stretch below and the one above each weight: two at a turning point, else the same.
-
-    Rounding must not decide which one an investor at a turning point belongs to.
-    """
-    lams, last = lam_of(weights), len(frontier.lams) - 1
-    near = AT_TURN * (1.0 + np.where(np.isfinite(lams), lams, 0.0))
-    below, above = (
-        np.clip(np.searchsorted(frontier.lams, lams + shift, side="right") - 1, 0, last)
-        for shift in (-near, near)
-    )
-    return below, above
 
 
 def _leanings(frontier: Frontier) -> Matrix:
@@ -116,8 +101,8 @@ def weight_intervals(
     scaled = np.where(total > 0, held / np.where(total > 0, total, 1.0), Y)
     second = frontier.project(scaled)
     tilts = []
-    for at in _sides(frontier, second.weights):
-        along = tangents(frontier, frontier.weights[at])
+    for at in stretches_beside(frontier, second.weights):
+        along = tangents(frontier, at)
         length = np.linalg.norm(along, axis=1)
         across = np.sum(along * second.points, axis=1) / np.where(length > 0, length, 1.0)
         tilts.append(np.abs(across))

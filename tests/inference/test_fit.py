@@ -1,5 +1,7 @@
 """Fit: the share explained, the noise, who is an outlier, and what simpler beliefs explain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from imop_engine.inference.fit import (
     estimate_noise,
     implied_returns,
     measure_fit,
+    stretches_beside,
     tangents,
 )
 from imop_engine.simulate import simulate_investors
@@ -104,9 +107,26 @@ def test_beyond_the_last_turning_point_the_tangent_is_that_of_the_last_stretch_t
     """There the portfolio stays what it is; an investor there still has a weight of her own."""
     assert not FRONTIER.directions[-1].any()
     inside = (FRONTIER.weights[-2] + FRONTIER.weights[-1]) / 2
-    last, beyond = tangents(FRONTIER, np.array([inside, 1.0]))
+    _, stretches = stretches_beside(FRONTIER, np.array([inside, 1.0]))
+    last, beyond = tangents(FRONTIER, stretches)
     assert np.linalg.norm(last) > 0
     np.testing.assert_array_equal(beyond, last)
+
+
+@pytest.mark.parametrize("name", MARKETS)
+def test_the_last_bit_of_a_weight_at_a_turning_point_does_not_change_the_noise(name):
+    """Who is nearest to a turning point has one of its weights, or its neighbour in floating
+    point, by rounding alone."""
+    off = 1.0 + 0.1 * np.random.default_rng(3).normal(size=PROBLEMS[name].n)
+    frontier = imop.efficient_frontier(PROBLEMS[name], off * MARKETS[name].expected_returns)
+    Y = draw(name).portfolios
+    found = frontier.project(Y)
+    noise = estimate_noise(frontier, Y, found)
+    below, above = stretches_beside(frontier, found.weights)
+    assert np.sum(below != above) > 20
+    for end in (0.0, 1.0):
+        moved = replace(found, weights=np.nextafter(found.weights, end))
+        assert estimate_noise(frontier, Y, moved) == noise
 
 
 def test_three_assets_still_give_a_noise_and_two_say_what_to_do():
