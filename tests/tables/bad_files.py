@@ -1,6 +1,7 @@
 """Files as they should not be. What a person then sees is in bad_files.txt, case by case."""
 
 import io
+import re
 import zipfile
 from typing import Any
 
@@ -21,7 +22,7 @@ def workbook(rows: list[list[Any]]) -> bytes:
         book.active.append(row)
     file = io.BytesIO()
     book.save(file)
-    return file.getvalue()
+    return without_times(file.getvalue())
 
 
 def two_sheets() -> bytes:
@@ -35,13 +36,27 @@ def two_sheets() -> bytes:
     book.create_sheet("Archive").append(["old"])
     file = io.BytesIO()
     book.save(file)
-    return file.getvalue()
+    return without_times(file.getvalue())
+
+
+def parts_of(book: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(book)) as package:
+        return {name: package.read(name) for name in package.namelist()}
+
+
+def without_times(book: bytes) -> bytes:
+    """Return the workbook as if saved at a fixed time: the same bytes on every run."""
+    parts = parts_of(book)
+    properties = "docProps/core.xml"
+    parts[properties] = re.sub(
+        rb"\d{4}-\d\d-\d\dT[\d:]+Z", b"2020-01-01T00:00:00Z", parts[properties]
+    )
+    return archive(parts)
 
 
 def with_part(book: bytes, part: str, old: bytes, new: bytes) -> bytes:
     """Return a workbook in which one part was changed, as no spreadsheet would."""
-    with zipfile.ZipFile(io.BytesIO(book)) as package:
-        parts = {name: package.read(name) for name in package.namelist()}
+    parts = parts_of(book)
     assert old in parts[part]
     return archive({**parts, part: parts[part].replace(old, new)})
 
@@ -56,7 +71,8 @@ def archive(parts: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
         for name, content in parts.items():
-            package.writestr(name, content)
+            # a ZipInfo of its own carries a fixed date, a bare name the time of day
+            package.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
