@@ -21,10 +21,10 @@ from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.conditions import (
     Conditions,
-    Forward,
     GeneralArrays,
     equality_plane,
-    forward_bounds,
+    forward_arrays,
+    forward_solution,
 )
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.frontier import solve
@@ -99,10 +99,10 @@ def batch_update(
     rows = _Stack.of(problem, start, means, list(groups), shares)
     best = np.empty(rows.start.size)
     size = rows.start.size
-    _, bound, nodes, _, improved = kernels.tree(
-        rows.gram, rows.scale, rows.start, rows.lower, rows.upper, rows.pair_x, rows.pair_s,
-        rows.case, rows.region, rows.free, np.inf, node_limit, np.empty(size, np.int64),
-        np.zeros(size, np.int64), 0, np.empty(size), best,
+    _, bound, nodes, improved = kernels.branch_and_bound(
+        kernels.Rows(rows.gram, rows.scale, rows.start, rows.lower, rows.upper, rows.free),
+        kernels.Pairs(rows.pair_x, rows.pair_s, rows.case),
+        rows.region, np.inf, node_limit, kernels.empty_root(size), best,
     )  # fmt: skip
     if not improved:
         raise Infeasible(f"no joint update was found within {node_limit} nodes; raise node_limit.")
@@ -172,7 +172,7 @@ class _Stack:
             case.append(c.case)
             here = np.empty(n + m, np.int8)
             if sides is not None:
-                kernels.regions(sides, n, m, c.case, here)
+                kernels.regions(sides, c.case, here)
             region.append(here)
         gram[:rows, :rows] += on_theta @ projector @ on_theta.T
         start[:rows] += on_theta @ theta
@@ -194,15 +194,11 @@ class _Stack:
 
 def _forward(problem: Problem, theta: Vector, w: Vector) -> tuple[NDArray[np.int64] | None, Vector]:
     """Sides and multipliers of the rows x, A x, E x at S(w, theta); no sides if it is empty."""
-    forward = Forward.of(problem, w[None])
-    lower, upper = forward_bounds(problem, theta)
-    sides = np.empty((1, lower.size), np.int64)
-    multipliers = np.empty((1, lower.size))
-    failed = kernels.forward_all(
-        forward.gram, forward.solve_cost, forward.c0, forward.C, lower, upper, theta,
-        np.empty((1, problem.n)), multipliers, sides,
-    )  # fmt: skip
-    return (sides[0], multipliers[0]) if failed < 0 else (None, np.zeros(lower.size))
+    found = forward_solution(forward_arrays(problem, w[None]), problem, theta)
+    if found is None:
+        count = problem.n + problem.rows.shape[0] + problem.equal_rows.shape[0]
+        return None, np.zeros(count)
+    return found.sides[0], found.multipliers[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,19 +295,13 @@ class _BatchState:
     def at(
         cls, problem: Problem, arrays: GeneralArrays, grid: Matrix, theta: Vector, Y: Matrix
     ) -> _BatchState | None:
-        lower, upper = forward_bounds(problem, theta)
-        X, multipliers = np.empty((len(grid), problem.n)), np.empty((len(grid), lower.size))
-        sides = np.empty((len(grid), lower.size), np.int64)
-        failed = kernels.forward_all(
-            arrays.gram_forward, arrays.solve_cost, arrays.c0, arrays.C, lower, upper, theta, X,
-            multipliers, sides,
-        )  # fmt: skip
-        if failed >= 0:
+        found = forward_solution(arrays.forward, problem, theta)
+        if found is None:
             return None
         middle = np.abs(grid - 1.0 / grid.shape[1]).max(axis=1)
         nearest, distance = np.empty(len(Y), np.int64), np.empty(len(Y))
-        kernels.nearest_rows(X, Y, middle, nearest, distance)
-        return cls(X, sides, nearest, Y, grid, float(np.sum(distance**2)))
+        kernels.nearest_rows(found.X, Y, middle, nearest, distance)
+        return cls(found.X, found.sides, nearest, Y, grid, float(np.sum(distance**2)))
 
     def normal_equations(self, problem: Problem, arrays: GeneralArrays) -> tuple[Matrix, Vector]:
         """Sum of J'J and of J'(y - x) over the decisions, J = dx/dtheta in the current region."""
@@ -341,8 +331,8 @@ def sensitivity(
     """
     n, m = problem.n, problem.rows.shape[0]
     active = np.flatnonzero(sides)
-    gram, cost = arrays.gram_forward[k], arrays.solve_cost[k]
-    unconstrained = cost @ arrays.C[k]  # all rows, if nothing were active
+    gram, cost = arrays.forward.gram[k], arrays.forward.solve_cost[k]
+    unconstrained = cost @ arrays.forward.C[k]  # all rows, if nothing were active
     if not active.size:
         return np.asarray(unconstrained[:n])
     wanted = np.zeros((active.size, problem.theta_size))

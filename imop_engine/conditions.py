@@ -45,23 +45,19 @@ def flat_curvatures(problem: Problem) -> Vector:
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class Forward:
-    """Weighted problems as projections: rows x, A x, E x in the metric of Q^-1, one slice each."""
+def forward_arrays(problem: Problem, weights: Matrix) -> kernels.Forward:
+    """Weighted problems as projections: rows x, A x, E x in the metric of Q^-1, one slice each.
 
-    gram: Array
-    solve_cost: Array  # rows at the unconstrained minimum = solve_cost @ c
-    c0: Matrix
-    C: Array
-
-    @classmethod
-    def of(cls, problem: Problem, weights: Matrix) -> Forward:
-        """For weights on the simplex, one in each row."""
-        Q, c0, C = weighted_objective(problem, weights)
-        rows = np.vstack([np.eye(problem.n), problem.rows, problem.equal_rows])
-        inverse = np.linalg.inv(Q)
-        gram = rows @ inverse @ rows.T
-        return cls((gram + gram.transpose(0, 2, 1)) / 2, -rows @ inverse, c0, C)
+    Args:
+        problem: what is decided.
+        weights: on the simplex, one in each row.
+    """
+    Q, c0, C = weighted_objective(problem, weights)
+    rows = np.vstack([np.eye(problem.n), problem.rows, problem.equal_rows])
+    inverse = np.linalg.inv(Q)
+    gram = rows @ inverse @ rows.T
+    gram = np.ascontiguousarray((gram + gram.transpose(0, 2, 1)) / 2)
+    return kernels.Forward(gram, -rows @ inverse, c0, C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +110,18 @@ class Conditions:
         pair_x, pair_s = np.append(x, slack), np.append(s, u)
         return cls(on_x, on_theta, constant, on_free, lower, upper, pair_x, pair_s, case)
 
+    def rows(self, plane: Matrix, projector: Matrix) -> kernels.UpdateRows:
+        """The rows with their Gram matrices on the planes of x and of theta."""
+        return kernels.UpdateRows(
+            self.on_x @ plane @ self.on_x.T, self.on_theta @ projector @ self.on_theta.T,
+            self.on_x, self.on_theta, self.constant,
+        )  # fmt: skip
+
+    def shared(self, plane: Matrix, point: Vector) -> kernels.SharedRows:
+        """What is the same at all weights."""
+        pairs = kernels.Pairs(self.pair_x, self.pair_s, self.case)
+        return kernels.SharedRows(self.on_free, self.lower, self.upper, pairs, plane, point)
+
 
 def equality_plane(problem: Problem) -> tuple[Matrix, Vector]:
     """Projector on the directions with E x = 0, and the point of E x = d nearest to zero."""
@@ -129,42 +137,42 @@ def equality_plane(problem: Problem) -> tuple[Matrix, Vector]:
 
 @dataclass(frozen=True, eq=False)
 class GeneralArrays:
-    """A problem and its grid of weights as the general kernels want them, one slice a weight."""
+    """A problem and its grid of weights as the general kernels want them."""
 
-    gram_forward: Array
-    solve_cost: Array
-    c0: Matrix
-    C: Array
-    gram_x: Array  # on_x P on_x', P the projector on E x = 0
-    gram_theta: Array
-    on_x: Array
-    on_theta: Array
-    constant: Matrix
-    conditions: Conditions  # of any weight: its bounds and pairs are those of all
-    plane: Matrix
-    point: Vector
+    forward: kernels.Forward
+    rows: kernels.UpdateRows  # one slice a weight
+    shared: kernels.SharedRows
 
     @classmethod
     def of(cls, problem: Problem, weights: Matrix) -> GeneralArrays:
         """For weights on the simplex, one in each row."""
-        plane, point = equality_plane(problem)
-        forward = Forward.of(problem, weights)
         conditions = [Conditions.of(problem, w) for w in weights]
-        project = problem.theta.projector
+        plane, point = equality_plane(problem)
+        each = [c.rows(plane, problem.theta.projector) for c in conditions]
         return cls(
-            forward.gram,
-            forward.solve_cost,
-            forward.c0,
-            forward.C,
-            np.stack([c.on_x @ plane @ c.on_x.T for c in conditions]),
-            np.stack([c.on_theta @ project @ c.on_theta.T for c in conditions]),
-            np.stack([c.on_x for c in conditions]),
-            np.stack([c.on_theta for c in conditions]),
-            np.stack([c.constant for c in conditions]),
-            conditions[0],
-            plane,
-            point,
+            forward_arrays(problem, weights),
+            kernels.UpdateRows(*(np.stack(parts) for parts in zip(*each, strict=True))),
+            conditions[0].shared(plane, point),
         )
+
+
+def forward_solution(
+    forward: kernels.Forward, problem: Problem, theta: Vector
+) -> kernels.ForwardOut | None:
+    """Decisions, multipliers and sides at every weight of `forward`; None if one has no decision.
+
+    Args:
+        forward: the weighted problems, from `forward_arrays`.
+        problem: what is decided.
+        theta: its parameters.
+    """
+    lower, upper = forward_bounds(problem, theta)
+    count = len(forward.gram)
+    out = kernels.ForwardOut(
+        np.empty((count, problem.n)), np.empty((count, lower.size)),
+        np.empty((count, lower.size), np.int64),
+    )  # fmt: skip
+    return out if kernels.forward_all(forward, lower, upper, theta, out) < 0 else None
 
 
 def forward_bounds(problem: Problem, theta: Vector) -> tuple[Vector, Vector]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.conditions import Forward, flat_curvatures, forward_bounds
+from imop_engine.conditions import flat_curvatures, forward_arrays, forward_bounds, forward_solution
 from imop_engine.errors import Infeasible
 from imop_engine.problem import Problem
 from imop_engine.weights import simplex_rows, weight_grid
@@ -50,20 +50,13 @@ def decisions(problem: Problem, theta: Vector, weights: Matrix) -> Matrix:
 
 def _solved(problem: Problem, theta: Vector, weights: Matrix) -> tuple[Matrix, Sides]:
     """Decisions, and the side on which each of the rows x, A x, E x holds them; 0: none."""
-    forward = Forward.of(problem, weights)
-    lower, upper = forward_bounds(problem, theta)
-    X = np.empty((len(weights), problem.n))
-    sides = np.empty((len(weights), lower.size), np.int64)
-    failed = kernels.forward_all(
-        forward.gram, forward.solve_cost, forward.c0, forward.C, lower, upper, theta, X,
-        np.empty((len(weights), lower.size)), sides,
-    )  # fmt: skip
-    if failed >= 0:
+    found = forward_solution(forward_arrays(problem, weights), problem, theta)
+    if found is None:
         raise Infeasible(
             "no decision satisfies the constraints for these parameters; the right-hand side "
             f"is {problem.right_hand_side(theta).round(6).tolist()}."
         )
-    return np.clip(X, problem.lower, problem.upper), sides
+    return np.clip(found.X, problem.lower, problem.upper), found.sides
 
 
 @dataclass(frozen=True, eq=False)

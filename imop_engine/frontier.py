@@ -53,6 +53,11 @@ class Frontier:
         return np.ascontiguousarray(lam_of(self.weights))
 
     @property
+    def path(self) -> kernels.Trace:
+        """The frontier as the kernels want it."""
+        return kernels.Trace(self.lams, self.portfolios, self.directions, self.states)
+
+    @property
     def returns(self) -> Vector:
         """Expected return of each turning point, under the frontier's own beliefs."""
         result: Vector = self.portfolios @ self.theta
@@ -80,10 +85,8 @@ class Frontier:
         Y = self.problem.check_decisions(decisions)
         lam, distance = np.empty(len(Y)), np.empty(len(Y))
         points = np.empty_like(Y)
-        kernels.project_many(
-            self.lams, self.portfolios, self.directions, len(self.lams), Y, 1e-12,
-            float(self.lams[-1]) + 1.0, lam, points, distance,
-        )  # fmt: skip
+        high = float(self.lams[-1]) + 1.0
+        kernels.project_many(self.path, Y, 1e-12, high, lam, points, distance)
         return Projection(weight_of(lam), points, distance)
 
     def sample(self, count: int = 200) -> tuple[Vector, Matrix]:
@@ -164,12 +167,10 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
     n = problem.n
     size = 8 * n + 16
     while True:
-        lams, nus = np.empty(size), np.empty(size)
-        xs, ds = np.empty((size, n)), np.empty((size, n))
-        states = np.empty((size, n), np.int8)
+        path = kernels.empty_trace(size, n)
+        start = kernels.Start(arrays.least_variance, arrays.least_variance_state)
         count = kernels.trace(
-            arrays.covariance, np.zeros(n), r, arrays.caps, arrays.least_variance,
-            arrays.least_variance_state, np.inf, lams, xs, ds, states, nus,
+            arrays.covariance, arrays.caps, np.zeros(n), r, start, np.inf, path
         )  # fmt: skip
         if count > 0:
             break
@@ -179,10 +180,10 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
             )
         size *= 4
     # the last stretch has no event left: nothing moves there any more
-    ds[count - 1] = 0.0
+    path.ds[count - 1] = 0.0
     return Frontier(
-        problem, r, weight_of(lams[:count]), xs[:count].copy(), ds[:count].copy(),
-        states[:count].copy(),
+        problem, r, weight_of(path.lams[:count]), path.xs[:count].copy(), path.ds[:count].copy(),
+        path.states[:count].copy(),
     )  # fmt: skip
 
 

@@ -215,48 +215,54 @@ class OnlineLearner:
         return self
 
     def _run_portfolio(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
-        arrays, theta_set, active = self.problem.portfolio, self.problem.theta, self._active_set
+        settings = kernels.PortfolioSettings(
+            np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == FULL,
+            self.node_limit,
+        )  # fmt: skip
         return int(
             kernels.portfolio_run(
-                arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
-                theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper,
-                arrays.caps, arrays.least_variance, arrays.least_variance_state, theta, Y, rates,
-                np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == FULL,
-                self.node_limit, active.rows, active.sides, active.size,
-                told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives, told.thetas,
+                self.problem.portfolio, self.problem.theta.arrays, settings, theta, Y, rates,
+                self._root(), _rounds_out(told, np.empty(len(Y))),
             )
         )  # fmt: skip
 
     def _run_newton(
         self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds, information: SecondOrderState
     ) -> int:
-        arrays, theta_set, active = self.problem.portfolio, self.problem.theta, self._active_set
+        settings = kernels.SecondOrderSettings(
+            flat_start(self.problem), opening_rates(self._rate_at),
+            np.ascontiguousarray(lam_of(weight_grid(self.problem, SEARCH_WEIGHTS))),
+            float(self.forgetting), self.node_limit,
+        )  # fmt: skip
+        state = kernels.SecondOrderState(
+            information.metric, information.recent, information.sums, information.memory
+        )
         return int(
             kernels.newton_run(
-                arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
-                theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper,
-                arrays.caps, arrays.least_variance, arrays.least_variance_state, theta,
-                flat_start(self.problem), Y, rates, opening_rates(self._rate_at),
-                np.ascontiguousarray(lam_of(weight_grid(self.problem, SEARCH_WEIGHTS))),
-                self.forgetting, self.node_limit, active.rows, active.sides, active.size,
-                information.metric, information.recent, information.sums, information.memory,
-                told.losses, np.empty(len(Y)), told.nodes, told.gaps, told.objectives, told.thetas,
+                self.problem.portfolio, self.problem.theta.arrays, settings, theta, Y, rates,
+                self._root(), state, _rounds_out(told, np.empty(len(Y))),
             )
         )  # fmt: skip
 
+    def _root(self) -> kernels.Root:
+        """The working set that the next update starts from; a kernel writes over it."""
+        active = self._active_set
+        return kernels.Root(active.size, active.rows, active.sides, np.empty(active.rows.size))
+
     def _run_general(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
-        problem, a = self.problem, self._general
-        c = a.conditions
-        lower, upper = forward_bounds(problem, theta)
+        problem, arrays = self.problem, self._general
+        bounds = kernels.Bounds(*forward_bounds(problem, theta), problem.rhs0, problem.rhs)
+        settings = kernels.GeneralSettings(
+            rates, self._middle, self.algorithm == FULL, self.node_limit
+        )
+        out = kernels.GeneralOut(
+            told.losses, np.empty(len(Y), np.int64), told.nodes, told.gaps, told.objectives,
+            told.thetas,
+        )  # fmt: skip
         return int(
             kernels.general_run(
-                a.gram_forward, a.solve_cost, a.c0, a.C, a.gram_x, a.gram_theta, a.on_x,
-                a.on_theta, a.constant, c.on_free, c.lower, c.upper, c.pair_x, c.pair_s, c.case,
-                a.plane, a.point, problem.theta.projector, problem.theta.offset, lower, upper,
-                problem.rhs0, problem.rhs, theta, Y, rates, self._middle,
-                self.algorithm == FULL, self.node_limit,
-                told.losses, np.empty(len(Y), np.int64), told.nodes, told.gaps, told.objectives,
-                told.thetas,
+                arrays.forward, arrays.rows, arrays.shared, problem.theta.arrays, bounds,
+                settings, theta, Y, out,
             )
         )  # fmt: skip
 
@@ -323,10 +329,7 @@ class OnlineLearner:
         Y = self.problem.check_decisions(decisions)
         grid = np.ascontiguousarray(lam_of(self.weights_))
         k, distances = np.empty(len(Y), np.int64), np.empty(len(Y))
-        kernels.assign_many(
-            frontier.lams, frontier.portfolios, frontier.directions, len(frontier.lams), grid, Y,
-            k, distances,
-        )  # fmt: skip
+        kernels.assign_many(frontier.path, grid, Y, k, distances)
         return Assignment(self.weights_[k], distances)
 
     def _assign_general(self, decisions: Any) -> Assignment:
@@ -352,3 +355,8 @@ class OnlineLearner:
                 f"the rate for round {rounds[bad[0]]} is {values[bad[0]]}; rates must be positive."
             )
         return values
+
+
+def _rounds_out(told: Rounds, lams: Vector) -> kernels.RoundsOut:
+    """The arrays of `told` as the portfolio kernels fill them."""
+    return kernels.RoundsOut(told.losses, lams, told.nodes, told.gaps, told.objectives, told.thetas)

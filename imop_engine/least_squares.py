@@ -2,7 +2,7 @@
 
 Every portfolio counts as it is, wherever it lies on the frontier; `inference.estimating_equations`
 solves other equations, which treat small holdings and turning points with more care. The sums over
-decisions (`kernels.inform_many`) are those of the second-order learner.
+decisions (`kernels.information_of_all`) are those of the second-order learner.
 """
 
 from __future__ import annotations
@@ -75,16 +75,11 @@ def polish(problem: Problem, decisions: Any, theta: ArrayLike) -> Polished:
     while not settled and steps < MOST_STEPS:
         steps += 1
         step = np.empty(current.size)
-        low, high = problem.theta.lower, problem.theta.upper
-        kernels.metric_step(
-            here.metric, problem.theta.projector, here.gradient, current, low, high, step
-        )
+        kernels.metric_step(problem.theta.arrays, current, here.metric, here.gradient, step)
         settled = True
         while np.linalg.norm(step) > LAST_STEP * max(float(np.ptp(current)), LAST_STEP):
             trial = current.copy()
-            kernels.move(
-                trial, step.copy(), problem.theta.projector, problem.theta.offset, low, high
-            )
+            kernels.move(problem.theta.arrays, trial, step.copy())
             there = LeastSquaresInformation.at(problem, trial, Y)
             if there.loss < here.loss:
                 current, here, settled = trial, there, False
@@ -118,10 +113,9 @@ class LeastSquaresInformation:
         frontier = efficient_frontier(problem, theta)
         low, high = lam_of(np.array([EDGE, 1.0 - EDGE]))
         metric, gradient = np.empty((theta.size, theta.size)), np.empty(theta.size)
-        loss, left, freedom = kernels.inform_many(
-            problem.covariance, frontier.lams, frontier.portfolios, frontier.directions,
-            frontier.states, len(frontier.lams), Y, low, high, metric, gradient,
-        )  # fmt: skip
+        loss, left, freedom = kernels.information_of_all(
+            problem.covariance, frontier.path, Y, low, high, metric, gradient
+        )
         return cls(float(loss), float(left), int(freedom), metric, gradient)
 
 

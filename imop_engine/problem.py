@@ -80,6 +80,11 @@ class ParameterSet:
             offset[open_] = np.linalg.pinv(inner) @ (values - rest @ offset)
         return projector, offset
 
+    @cached_property
+    def arrays(self) -> kernels.ThetaSet:
+        """The set as the kernels want it."""
+        return kernels.ThetaSet(self.projector, self.offset, self.lower, self.upper)
+
     def nearest(self, theta: ArrayLike) -> Vector:
         """The point of the set nearest to theta."""
         wish = np.asarray(theta, dtype=float)
@@ -171,10 +176,10 @@ class Problem:
         return np.where(self.upper >= 1.0, np.inf, self.upper)
 
     @cached_property
-    def portfolio(self) -> PortfolioArrays:
+    def portfolio(self) -> kernels.PortfolioArrays:
         """What the compiled portfolio code needs, computed once."""
         self.require(Capability.BUDGET_AND_CAPS, sentence=_NOT_A_PORTFOLIO)
-        return PortfolioArrays.of(self)
+        return _portfolio_arrays(self)
 
     def costs(self, theta: ArrayLike) -> Matrix:
         """c_l(theta), one row for each objective."""
@@ -223,26 +228,13 @@ class Problem:
         return array
 
 
-@dataclass(frozen=True, eq=False)
-class PortfolioArrays:
-    """The portfolio problem as its kernels want it."""
-
-    covariance: Matrix
-    caps: Vector  # inf where the budget already keeps x below the cap
-    budget_covariance: Matrix  # P Q, P the projector on 1'x = 0
-    covariance_budget_covariance: Matrix  # Q P Q
-    least_variance: Vector
-    least_variance_state: NDArray[np.int8]
-
-    @classmethod
-    def of(cls, problem: Problem) -> PortfolioArrays:
-        """Compute them for a problem."""
-        n = problem.n
-        covariance, caps = problem.covariance, problem.effective_caps
-        plane = np.eye(n) - 1.0 / n
-        least, state = _least_variance(covariance, caps)
-        left = np.ascontiguousarray(plane @ covariance)
-        return cls(covariance, caps, left, covariance @ left, least, state)
+def _portfolio_arrays(problem: Problem) -> kernels.PortfolioArrays:
+    n = problem.n
+    covariance, caps = problem.covariance, problem.effective_caps
+    plane = np.eye(n) - 1.0 / n
+    least, state = _least_variance(covariance, caps)
+    left = np.ascontiguousarray(plane @ covariance)
+    return kernels.PortfolioArrays(covariance, caps, left, covariance @ left, least, state)
 
 
 def project_rows(
@@ -268,14 +260,11 @@ def project_rows(
     slack = 1e-9 * (1.0 + np.abs(start))
     if np.any(fixed & ((start < lower - slack) | (start > upper + slack))):
         return None
-    working = np.empty(m, np.int64)
-    side = np.zeros(m, np.int64)
-    rows = start.copy()
-    status, *_ = kernels.project(
-        np.ascontiguousarray(gram), 0, scale, start, lower, upper, working, 0, side,
-        np.empty((m, m)), np.zeros(m), rows, 0.0, np.inf, 100 * (m + 1), kernels.workspace(m),
-    )  # fmt: skip
-    return rows if status == kernels.OPTIMAL else None
+    rows = kernels.Rows(np.ascontiguousarray(gram), scale, start, lower, upper, 0)
+    work = kernels.empty_working_set(m)
+    work.v[:] = start
+    status, _ = kernels.project(rows, work, 0.0, np.inf, 100 * (m + 1))
+    return work.v if status == kernels.OPTIMAL else None
 
 
 def _least_variance(covariance: Matrix, caps: Vector) -> tuple[Vector, NDArray[np.int8]]:
@@ -296,21 +285,16 @@ def _least_variance(covariance: Matrix, caps: Vector) -> tuple[Vector, NDArray[n
             break
     push = np.select([state == kernels.LOWER, state == kernels.UPPER], [1.0, -1.0], 0.0)
     cost = float(np.abs(covariance).max()) * push - covariance @ x
-    size = 64 * n + 64
-    lams, nus = np.empty(size), np.empty(size)
-    xs, ds = np.empty((size, n)), np.empty((size, n))
-    states = np.empty((size, n), np.int8)
-    count = kernels.trace(
-        covariance, cost, cost, caps, x, state, 1.0, lams, xs, ds, states, nus
-    )  # fmt: skip
+    path = kernels.empty_trace(64 * n + 64, n)
+    count = kernels.trace(covariance, caps, cost, cost, kernels.Start(x, state), 1.0, path)
     if count <= 0:
         raise InvalidInput(
             "the portfolio of least variance could not be found: the covariance is too "
             "ill-conditioned. Shrink it towards its diagonal."
         )
     last = count - 1
-    least = np.clip(xs[last] + (1.0 - lams[last]) * ds[last], 0.0, caps)
-    return least, states[last].copy()
+    least = np.clip(path.xs[last] + (1.0 - path.lams[last]) * path.ds[last], 0.0, caps)
+    return least, path.states[last].copy()
 
 
 def portfolio_problem(

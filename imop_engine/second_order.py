@@ -1,9 +1,9 @@
 """The second-order learner: steps in the metric of what the decisions have told so far.
 
 An investor on a piece of the frontier tells how its portfolios respond to beliefs, less what her
-own weight explains (`kernels.inform`). Summed up, that is the least-squares information: it scales
-the steps of `algorithm="newton"`, and its inverse gives the standard errors. The exact implicit
-updates come first: they find the right pieces of the frontier, which no local step does.
+own weight explains (`kernels.newton_run`). Summed up, that is the least-squares information: it
+scales the steps of `algorithm="newton"`, and its inverse gives the standard errors. The exact
+implicit updates come first: they find the right pieces of the frontier, which no local step does.
 """
 
 from __future__ import annotations

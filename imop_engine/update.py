@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike
 from imop_engine import kernels
 from imop_engine.arguments import Vector
 from imop_engine.capabilities import Capability
-from imop_engine.conditions import Conditions, Forward, equality_plane, forward_bounds
+from imop_engine.conditions import (
+    Conditions,
+    equality_plane,
+    forward_arrays,
+    forward_solution,
+)
 from imop_engine.curve import decisions
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.frontier import efficient_frontier
@@ -110,19 +115,15 @@ def _portfolio_update(
     if w == 0.0:  # the portfolio of least variance is the same for all beliefs: nothing to learn
         loss = rate * float(np.sum((y - frontier.at(0.0)) ** 2))
         return Update(theta, frontier.at(0.0), loss, loss, True, 0)
-    arrays, theta_set = problem.portfolio, problem.theta
+    arrays = problem.portfolio
     lam = float(lam_of(w))
     segment = kernels.segment_of(frontier.lams, len(frontier.lams), lam)
     state = frontier.states[segment]
-    m = 3 * problem.n + 1
+    nu = kernels.multiplier_at(arrays.covariance, theta, frontier.at(w), state, lam)
     theta_new, x_new = theta.copy(), np.empty(problem.n)
-    _, bound, nodes, _, _ = kernels.portfolio_update(
-        arrays.covariance, arrays.budget_covariance, arrays.covariance_budget_covariance,
-        theta_set.projector, theta_set.offset, theta_set.lower, theta_set.upper, arrays.caps,
-        theta, y, lam, rate,
-        kernels.multiplier_at(arrays.covariance, theta, frontier.at(w), state, lam), state, np.inf,
-        node_limit, np.empty(m, np.int64), np.zeros(m, np.int64), 0, np.empty(m), theta_new,
-        x_new,
+    _, bound, nodes, _ = kernels.portfolio_update(
+        arrays, problem.theta.arrays, kernels.Step(theta, y, lam, rate, nu), state, np.inf,
+        node_limit, kernels.empty_root(3 * problem.n + 1), theta_new, x_new,
     )  # fmt: skip
     # The pair that is reported is feasible to the last digit: x is solved once more for theta.
     x = efficient_frontier(problem, theta_new).at(w)
@@ -132,28 +133,18 @@ def _portfolio_update(
 def _general_update(
     problem: Problem, theta: Vector, y: Vector, w: Vector, rate: float, node_limit: int
 ) -> Update:
-    forward, conditions = Forward.of(problem, w[None]), Conditions.of(problem, w)
-    lower, upper = forward_bounds(problem, theta)
-    n, m = problem.n, problem.rows.shape[0]
-    X, multipliers = np.empty((1, n)), np.empty((1, lower.size))
-    sides = np.empty((1, lower.size), np.int64)
-    failed = kernels.forward_all(
-        forward.gram, forward.solve_cost, forward.c0, forward.C, lower, upper, theta, X,
-        multipliers, sides,
-    )  # fmt: skip
-    region = np.empty(0 if failed >= 0 else n + m, np.int8)
-    if failed < 0:
-        kernels.regions(sides[0], n, m, conditions.case, region)
+    conditions = Conditions.of(problem, w)
+    found = forward_solution(forward_arrays(problem, w[None]), problem, theta)
+    region = np.empty(0 if found is None else conditions.case.size, np.int8)
+    multipliers = np.zeros(conditions.on_free.shape[1])
+    if found is not None:
+        kernels.regions(found.sides[0], conditions.case, region)
+        multipliers = found.multipliers[0, problem.n :]
     plane, point = equality_plane(problem)
-    projector = problem.theta.projector
-    theta_new, x_new = theta.copy(), np.empty(n)
+    theta_new, x_new = theta.copy(), np.empty(problem.n)
     _, bound, nodes, improved = kernels.general_update(
-        conditions.on_x @ plane @ conditions.on_x.T,
-        conditions.on_theta @ projector @ conditions.on_theta.T,
-        conditions.on_x, conditions.on_theta, conditions.constant, conditions.on_free,
-        conditions.lower, conditions.upper, conditions.pair_x, conditions.pair_s, conditions.case,
-        plane, point, projector, problem.theta.offset, theta, y, rate,
-        np.zeros(lower.size - n) if failed >= 0 else multipliers[0, n:], region, np.inf,
+        conditions.rows(plane, problem.theta.projector), conditions.shared(plane, point),
+        problem.theta.arrays, kernels.GeneralStep(theta, y, rate, multipliers), region, np.inf,
         node_limit, theta_new, x_new,
     )  # fmt: skip
     if not improved:
@@ -162,7 +153,7 @@ def _general_update(
             if nodes < node_limit
             else f"no decision was found within {node_limit} nodes; raise node_limit."
         )
-    theta_new, x = _decidable(problem, theta_new, w, theta - theta_new if failed < 0 else None)
+    theta_new, x = _decidable(problem, theta_new, w, None if found is None else theta - theta_new)
     return _proven(theta, y, rate, theta_new, x, float(bound), int(nodes))
 
 

@@ -1,7 +1,9 @@
 """All compiled code, one room for each part of the method.
 
+    nouns             the arrays that kernels hand to one another
     projection        a point of a polyhedron nearest to another, in the space of its rows
     branch_and_bound  the same with complementarity pairs, to the global optimum
+    node, open_nodes  one node of its tree, and the nodes that wait
     critical_line     the exact frontier of a portfolio problem, nearest points on it
     portfolio         the implicit update of a portfolio problem, Algorithms 1 and 2
     second_order      the second-order learner
@@ -11,7 +13,7 @@ Nothing here validates: the frozen objects that call it already did.
 """
 
 from imop_engine import compiling
-from imop_engine.kernels.branch_and_bound import tree
+from imop_engine.kernels.branch_and_bound import branch_and_bound
 from imop_engine.kernels.constants import (
     ANY,
     FREE,
@@ -40,15 +42,41 @@ from imop_engine.kernels.general import (
     nearest_rows,
     regions,
 )
+from imop_engine.kernels.nouns import (
+    Bounds,
+    Forward,
+    ForwardOut,
+    GeneralOut,
+    GeneralSettings,
+    GeneralStep,
+    Observation,
+    Pairs,
+    PortfolioArrays,
+    PortfolioSettings,
+    Root,
+    RoundsOut,
+    Rows,
+    SecondOrderSettings,
+    SecondOrderState,
+    SharedRows,
+    Start,
+    Step,
+    ThetaSet,
+    Trace,
+    UpdateRows,
+    empty_root,
+    empty_trace,
+    empty_working_set,
+)
 from imop_engine.kernels.portfolio import portfolio_run, portfolio_update, proof_terms, proven_from
-from imop_engine.kernels.projection import project, workspace
+from imop_engine.kernels.projection import project
 from imop_engine.kernels.second_order import (
     FREEDOM,
     LATELY,
     LEFT,
     SEARCHING,
     SETTLING,
-    inform_many,
+    information_of_all,
     metric_step,
     move,
     newton_run,
@@ -71,11 +99,36 @@ __all__ = [
     "TIE",
     "UPPER",
     "ZERO_LOSS",
+    "Bounds",
+    "Forward",
+    "ForwardOut",
+    "GeneralOut",
+    "GeneralSettings",
+    "GeneralStep",
+    "Observation",
+    "Pairs",
+    "PortfolioArrays",
+    "PortfolioSettings",
+    "Root",
+    "RoundsOut",
+    "Rows",
+    "SecondOrderSettings",
+    "SecondOrderState",
+    "SharedRows",
+    "Start",
+    "Step",
+    "ThetaSet",
+    "Trace",
+    "UpdateRows",
     "assign_many",
+    "branch_and_bound",
+    "empty_root",
+    "empty_trace",
+    "empty_working_set",
     "forward_all",
     "general_run",
     "general_update",
-    "inform_many",
+    "information_of_all",
     "metric_step",
     "move",
     "multiplier_at",
@@ -92,8 +145,6 @@ __all__ = [
     "regions",
     "segment_of",
     "trace",
-    "tree",
-    "workspace",
 ]
 
 

@@ -1,17 +1,32 @@
 """The exact frontier of a portfolio problem, by the critical line method.
 
-Letters, as in the paper where it has one:
-    Q, r, u     covariance, expected returns, caps;  y  an observed decision
-    lam         w / (2 (1 - w)), so that a portfolio minimises  1/2 x'Qx - lam r'x
+Letters are those of `nouns`; F is the set of free assets, nf its size, L the Cholesky factor of
+Q_FF, nu the budget's multiplier.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from imop_engine.compiling import compiled
+from imop_engine.compiling import borrowing, compiled, inlined
 from imop_engine.kernels.constants import EVENT, FREE, LOWER, REFINEMENTS, TIE, UPPER
+from imop_engine.kernels.copying import copy_into
+from imop_engine.kernels.nouns import Floats, Integers, empty_trace
 
 
-@compiled
+class TraceScratch(NamedTuple):
+    """What `trace` keeps from event to event beside the portfolio."""
+
+    free: Integers
+    L: Floats
+    column: Floats
+    a_one: Floats  # Q_FF^-1 1
+    d: Floats  # dx/dlam
+    qd: Floats  # Q d
+    qx: Floats  # Q x + c0
+
+
+@inlined
 def cholesky_solve(L, k, b):
     """Overwrite b[:k] with the solution of L L' z = b."""
     for i in range(k):
@@ -26,7 +41,7 @@ def cholesky_solve(L, k, b):
             b[j] -= L[i, j] * t
 
 
-@compiled
+@borrowing
 def free_add(Q, L, free, nf, i):
     """Let asset i into the free set: one more row of the Cholesky factor of Q_FF."""
     pivot = Q[i, i]
@@ -42,7 +57,7 @@ def free_add(Q, L, free, nf, i):
     return nf + 1
 
 
-@compiled
+@borrowing
 def free_drop(L, free, nf, i):
     """Take asset i out of the free set, by rotations of the factor's later rows."""
     p = 0
@@ -65,24 +80,141 @@ def free_drop(L, free, nf, i):
     return nf - 1
 
 
-@compiled
+@inlined
 def gradient(Q, x, c0, out):
     """out = Q x + c0. By hand: numba's `@` loads all of scipy.linalg for it."""
-    out[:] = c0
+    copy_into(out, c0)
     for j in range(x.size):
         if x[j] != 0.0:
             for i in range(x.size):
                 out[i] += x[j] * Q[j, i]
 
 
+new_trace = compiled(empty_trace)
+
+
+@borrowing
+def factor_free(Q, L, free, state):
+    """Factor Q_FF of the free assets from nothing; returns their number."""
+    nf = 0
+    for i in range(state.size):
+        if state[i] == FREE:
+            nf = free_add(Q, L, free, nf, i)
+    return nf
+
+
+@inlined
+def direction(Q, r, r_size, x, scratch, nf):
+    """Solve Q_FF d = r_F - dnu 1, 1'd = 0 into scratch.d and Q d into scratch.qd; returns dnu.
+
+    The budget's drift by rounding is taken back in proportion, in d and in x.
+    """
+    free = scratch.free
+    L = scratch.L
+    column = scratch.column
+    a_one = scratch.a_one
+    d = scratch.d
+    qd = scratch.qd
+    n = r.size
+    sum_one = 0.0
+    sum_r = 0.0
+    for a in range(nf):
+        a_one[a] = 1.0
+        column[a] = r[free[a]]
+    cholesky_solve(L, nf, a_one)
+    cholesky_solve(L, nf, column)
+    for a in range(nf):
+        sum_one += a_one[a]
+        sum_r += column[a]
+    dnu = sum_r / sum_one
+    d[:] = 0.0
+    size = 0.0
+    for a in range(nf):
+        t = column[a] - dnu * a_one[a]
+        d[free[a]] = t
+        size = max(size, abs(column[a]), abs(dnu * a_one[a]))
+    drift = 0.0
+    miss = -1.0
+    for a in range(nf):
+        if abs(d[free[a]]) <= 1e-12 * size or nf == 1:
+            d[free[a]] = 0.0
+        drift += d[free[a]]
+    for i in range(n):
+        miss += x[i]
+    for a in range(nf):
+        d[free[a]] -= drift * a_one[a] / sum_one
+        x[free[a]] -= miss * a_one[a] / sum_one
+    for _ in range(REFINEMENTS):
+        qd[:] = 0.0
+        for a in range(nf):
+            da = d[free[a]]
+            if da != 0.0:
+                for i in range(n):
+                    qd[i] += da * Q[free[a], i]
+        worst = 0.0
+        for a in range(nf):
+            column[a] = r[free[a]] - dnu - qd[free[a]]
+            worst = max(worst, abs(column[a]))
+        if nf == 1 or worst <= EVENT * r_size:
+            break
+        sum_r = 0.0  # Q_FF is close to singular: solve for what is missing
+        cholesky_solve(L, nf, column)
+        for a in range(nf):
+            sum_r += column[a]
+        shift = sum_r / sum_one
+        dnu += shift
+        for a in range(nf):
+            d[free[a]] += column[a] - shift * a_one[a]
+    return dnu
+
+
+@inlined
+def next_event(u, r, r_size, x, state, scratch, nf, lam, dnu):
+    """(step, asset, together): the next asset to change and how far off in lam; -1: none.
+
+    Two events are one if nothing moves visibly between them: `together` is how near that is.
+    """
+    free = scratch.free
+    d = scratch.d
+    qd = scratch.qd
+    qx = scratch.qx
+    nu = 0.0
+    for a in range(nf):
+        i = free[a]
+        nu += (lam * r[i] - qx[i]) / nf
+    together = EVENT * (1.0 + lam)
+    for a in range(nf):
+        if abs(d[free[a]]) * together > EVENT:
+            together = EVENT / abs(d[free[a]])
+    step = np.inf
+    who = -1
+    for i in range(r.size):
+        t = np.inf
+        if state[i] == FREE:
+            if d[i] < 0.0:
+                t = max(0.0, x[i]) / -d[i]
+            elif d[i] > 0.0 and u[i] < np.inf:
+                t = max(0.0, u[i] - x[i]) / d[i]
+        else:
+            s = qx[i] + nu - lam * r[i]
+            rate = qd[i] + dnu - r[i]
+            noise = 1e-13 * (r_size + abs(dnu) + abs(qd[i]))
+            if state[i] == LOWER and rate < -noise:
+                t = max(0.0, s) / -rate
+            elif state[i] == UPPER and rate > noise:
+                t = max(0.0, -s) / rate
+        if t < step - together:
+            step = t
+            who = i
+    return step, who, together
+
+
 @compiled
-def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
+def trace(Q, u, c0, r, start, lam_max, out):
     """Follow x(lam) = argmin 1/2 x'Qx + (c0 - lam r)'x, 1'x = 1, 0 <= x <= u, from lam = 0 upwards.
 
-    x0 and state0 (LOWER, FREE or UPPER per asset, at least one FREE) are the solution at lam = 0:
-    for a frontier c0 = 0, so it is the portfolio of least variance. Row k of the output says:
-    from lams[k] on, x = xs[k] + (lam - lams[k]) ds[k], the assets are in states[k], and the
-    budget's multiplier is nus[k] at lams[k].
+    `start` (LOWER, FREE or UPPER per asset, at least one FREE) is the solution at lam = 0: for a
+    frontier c0 = 0, so it is the portfolio of least variance. `out` receives the pieces.
 
     Rule for events that happen at once: one asset changes at a time, the one with the least
     number, without moving, until the direction is consistent (Murty's least-index rule, finite
@@ -91,21 +223,17 @@ def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
     Returns the number of turning points, negative if it gave up.
     """
     n = r.size
-    x = x0.copy()
-    state = state0.copy()
-    free = np.empty(n, np.int64)
-    L = np.empty((n, n))
-    column = np.empty(n)
-    d = np.zeros(n)
-    qd = np.empty(n)
-    a_one = np.empty(n)
-    residual = np.empty(n)
-    nf = 0
-    for i in range(n):
-        if state[i] == FREE:
-            nf = free_add(Q, L, free, nf, i)
-    qx = np.empty(n)
-    gradient(Q, x, c0, qx)
+    x = start.x.copy()
+    state = start.state.copy()
+    scratch = TraceScratch(
+        np.empty(n, np.int64), np.empty((n, n)), np.empty(n), np.empty(n), np.zeros(n),
+        np.empty(n), np.empty(n),
+    )  # fmt: skip
+    free = scratch.free
+    L = scratch.L
+    d = scratch.d
+    nf = factor_free(Q, L, free, state)
+    gradient(Q, x, c0, scratch.qx)
     lam = 0.0
     k = 0
     flips = 0
@@ -113,95 +241,16 @@ def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
     for i in range(n):
         r_size = max(r_size, abs(r[i]))
     while True:
-        # direction: Q_FF d = r_F - dnu 1,  1'd = 0
-        sum_one = 0.0
-        sum_r = 0.0
-        for a in range(nf):
-            a_one[a] = 1.0
-            column[a] = r[free[a]]
-        cholesky_solve(L, nf, a_one)
-        cholesky_solve(L, nf, column)
-        for a in range(nf):
-            sum_one += a_one[a]
-            sum_r += column[a]
-        dnu = sum_r / sum_one
-        d[:] = 0.0
-        size = 0.0
-        for a in range(nf):
-            t = column[a] - dnu * a_one[a]
-            d[free[a]] = t
-            size = max(size, abs(column[a]), abs(dnu * a_one[a]))
-        drift = 0.0  # of the budget, by rounding: taken back in proportion
-        miss = -1.0
-        for a in range(nf):
-            if abs(d[free[a]]) <= 1e-12 * size or nf == 1:
-                d[free[a]] = 0.0
-            drift += d[free[a]]
-        for i in range(n):
-            miss += x[i]
-        for a in range(nf):
-            d[free[a]] -= drift * a_one[a] / sum_one
-            x[free[a]] -= miss * a_one[a] / sum_one
-        for _ in range(REFINEMENTS):
-            qd[:] = 0.0
-            for a in range(nf):
-                da = d[free[a]]
-                if da != 0.0:
-                    for i in range(n):
-                        qd[i] += da * Q[free[a], i]
-            worst = 0.0
-            for a in range(nf):
-                residual[a] = r[free[a]] - dnu - qd[free[a]]
-                worst = max(worst, abs(residual[a]))
-            if nf == 1 or worst <= EVENT * r_size:
-                break
-            sum_r = 0.0  # Q_FF is close to singular: solve for what is missing
-            column[:nf] = residual[:nf]
-            cholesky_solve(L, nf, column)
-            for a in range(nf):
-                sum_r += column[a]
-            shift = sum_r / sum_one
-            dnu += shift
-            for a in range(nf):
-                d[free[a]] += column[a] - shift * a_one[a]
-        nu = 0.0
-        for a in range(nf):
-            i = free[a]
-            nu += (lam * r[i] - qx[i]) / nf
-        # next event; two are one if nothing moves visibly between them
-        together = EVENT * (1.0 + lam)
-        for a in range(nf):
-            if abs(d[free[a]]) * together > EVENT:
-                together = EVENT / abs(d[free[a]])
-        step = np.inf
-        who = -1
-        for i in range(n):
-            t = np.inf
-            if state[i] == FREE:
-                if d[i] < 0.0:
-                    t = max(0.0, x[i]) / -d[i]
-                elif d[i] > 0.0 and u[i] < np.inf:
-                    t = max(0.0, u[i] - x[i]) / d[i]
-            else:
-                s = qx[i] + nu - lam * r[i]
-                rate = qd[i] + dnu - r[i]
-                noise = 1e-13 * (r_size + abs(dnu) + abs(qd[i]))
-                if state[i] == LOWER and rate < -noise:
-                    t = max(0.0, s) / -rate
-                elif state[i] == UPPER and rate > noise:
-                    t = max(0.0, -s) / rate
-            if t < step - together:
-                step = t
-                who = i
+        dnu = direction(Q, r, r_size, x, scratch, nf)
+        step, who, together = next_event(u, r, r_size, x, state, scratch, nf, lam, dnu)
         moved = step > together
         if moved or who < 0:
-            if k >= lams.size:
+            if k >= out.lams.size:
                 return -1
-            lams[k] = lam
-            xs[k] = x
-            ds[k] = d
-            states[k] = state
-            nus[k] = nu
+            out.lams[k] = lam
+            out.xs[k] = x
+            out.ds[k] = d
+            out.states[k] = state
             k += 1
             flips = 0
             if who < 0 or lam + step > lam_max:
@@ -222,15 +271,12 @@ def trace(Q, c0, r, u, x0, state0, lam_max, lams, xs, ds, states, nus):
             state[who] = FREE
             nf = free_add(Q, L, free, nf, who)
         if moved:
-            gradient(Q, x, c0, qx)
+            gradient(Q, x, c0, scratch.qx)
             if k % 32 == 0:  # a factor that was changed often collects rounding: make it anew
-                nf = 0
-                for i in range(n):
-                    if state[i] == FREE:
-                        nf = free_add(Q, L, free, nf, i)
+                nf = factor_free(Q, L, free, state)
 
 
-@compiled
+@borrowing
 def segment_of(lams, count, lam):
     """The number of the last turning point at or below lam."""
     k = 0
@@ -239,17 +285,18 @@ def segment_of(lams, count, lam):
     return k
 
 
-@compiled
-def squared_distance(lams, xs, ds, seg, lam, y):
+@inlined
+def squared_distance(path, seg, lam, y):
     """||y - x(lam)||^2 without the cancellation of the expanded square."""
     total = 0.0
+    step = lam - path.lams[seg]
     for i in range(y.size):
-        e = y[i] - xs[seg, i] - (lam - lams[seg]) * ds[seg, i]
+        e = y[i] - path.xs[seg, i] - step * path.ds[seg, i]
         total += e * e
     return total
 
 
-@compiled
+@borrowing
 def multiplier_at(Q, theta, x, state, lam):
     """The budget's multiplier at a portfolio, from any free asset's stationarity."""
     for i in range(x.size):
@@ -261,13 +308,16 @@ def multiplier_at(Q, theta, x, state, lam):
     return 0.0
 
 
-@compiled
-def nearest_on_grid(lams, xs, ds, count, grid, y):
+@borrowing
+def nearest_on_grid(path, count, grid, y):
     """(position in grid, segment, squared distance) of the frontier portfolio nearest to y.
 
     Ties go to the weight nearest 1/2 (lam nearest 1/2 on the log scale), then to the smaller one:
     at r = 0 every weight gives the same portfolio, and the ends would say the most for no reason.
     """
+    lams = path.lams
+    xs = path.xs
+    ds = path.ds
     n = y.size
     best = np.inf
     best_mid = np.inf
@@ -299,16 +349,19 @@ def nearest_on_grid(lams, xs, ds, count, grid, y):
             best_mid = mid
             best_k = k
             best_seg = seg
-    return best_k, best_seg, squared_distance(lams, xs, ds, best_seg, grid[best_k], y)
+    return best_k, best_seg, squared_distance(path, best_seg, grid[best_k], y)
 
 
-@compiled
-def nearest_on_trace(lams, xs, ds, count, y, low, high):
+@borrowing
+def nearest_on_trace(path, count, y, low, high):
     """(lam, segment, squared distance) of the point of the whole frontier nearest to y.
 
     The paper's ideal loss: no grid. lam is kept in [low, high]; where a stretch of lam gives the
     same portfolio, the one nearest 1/2 stands for it.
     """
+    lams = path.lams
+    xs = path.xs
+    ds = path.ds
     n = y.size
     best = np.inf
     best_lam = low
@@ -338,24 +391,31 @@ def nearest_on_trace(lams, xs, ds, count, y, low, high):
             best = distance
             best_lam = lam
             best_seg = k
-    return best_lam, best_seg, squared_distance(lams, xs, ds, best_seg, best_lam, y)
+    return best_lam, best_seg, squared_distance(path, best_seg, best_lam, y)
 
 
-@compiled
-def project_many(lams, xs, ds, count, Y, low, high, lam_out, point_out, distance_out):
-    """`nearest_on_trace` for every row of Y."""
+@inlined
+def point_at(path, seg, lam, out):
+    """Write the portfolio at lam, on piece seg, into `out`."""
+    step = lam - path.lams[seg]
+    for i in range(out.size):
+        out[i] = path.xs[seg, i] + step * path.ds[seg, i]
+
+
+@borrowing
+def project_many(path, Y, low, high, lam_out, point_out, distance_out):
+    """`nearest_on_trace` for every row of Y, on a path that fills its arrays."""
     for t in range(Y.shape[0]):
-        lam, seg, distance = nearest_on_trace(lams, xs, ds, count, Y[t], low, high)
+        lam, seg, distance = nearest_on_trace(path, path.lams.size, Y[t], low, high)
         lam_out[t] = lam
         distance_out[t] = np.sqrt(distance)
-        for i in range(Y.shape[1]):
-            point_out[t, i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
+        point_at(path, seg, lam, point_out[t])
 
 
-@compiled
-def assign_many(lams, xs, ds, count, grid, Y, k_out, distance_out):
-    """`nearest_on_grid` for every row of Y."""
+@borrowing
+def assign_many(path, grid, Y, k_out, distance_out):
+    """`nearest_on_grid` for every row of Y, on a path that fills its arrays."""
     for t in range(Y.shape[0]):
-        k, _, distance = nearest_on_grid(lams, xs, ds, count, grid, Y[t])
+        k, _, distance = nearest_on_grid(path, path.lams.size, grid, Y[t])
         k_out[t] = k
         distance_out[t] = np.sqrt(distance)

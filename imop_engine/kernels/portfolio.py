@@ -1,50 +1,35 @@
 """The implicit update of a portfolio problem, and Algorithms 1 and 2 over a stream.
 
-Letters, as in the paper where it has one:
-    Q, r, u     covariance, expected returns, caps;  y  an observed decision;  eta  the rate
-    lam         w / (2 (1 - w)), so that a portfolio minimises  1/2 x'Qx - lam r'x
+Letters are those of `nouns`; n is the number of assets, PQ, QPQ and Pr stand for
+budget_covariance, covariance_budget_covariance and theta's projector.
 """
 
 import numpy as np
 
-from imop_engine.compiling import compiled
-from imop_engine.kernels.branch_and_bound import tree
+from imop_engine.compiling import borrowing, compiled, inlined
+from imop_engine.kernels.branch_and_bound import branch_and_bound, new_root
 from imop_engine.kernels.constants import ANY, LOWER_OR_FREE, MULTIPLIER_RIDGE, PRUNE, ZERO_LOSS
 from imop_engine.kernels.critical_line import (
     multiplier_at,
     nearest_on_grid,
     nearest_on_trace,
+    new_trace,
+    point_at,
     segment_of,
     trace,
 )
+from imop_engine.kernels.nouns import Observation, Pairs, Rows, Start, Step
 
 
-@compiled
-def portfolio_update(
-    Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, eta, nu, region, best_value,
-    node_limit, W0, side0, nw0, mu0, theta_new, x_new,
-):  # fmt: skip
-    """argmin over (r, x) of 1/2 ||r - theta||^2 + eta ||y - x||^2,  x = S(w, r),  r in Theta.
-
-    z = (x, r, nu/lam). Rows: x_i, the reduced gradient s_i = ((Qx)_i + nu)/lam - r_i, and r_i.
-    nu is the budget's multiplier at theta, region the state of each asset there (empty if it is
-    not worth an incumbent). The budget and the anchors are not rows: z moves only in the planes
-    where they hold, by the projectors P = I - 11'/n (inside PQ, QPQ) and Pr.
-
-    Returns (value, bound, nodes, nw0, improved).
-    """
-    n = theta.size
+@inlined
+def update_gram(market, theta_set, lam, eta, G, scale):
+    """Gram matrix and scales of the rows of an update: x, s, r and the budget's multiplier."""
+    PQ = market.budget_covariance
+    QPQ = market.covariance_budget_covariance
+    Pr = theta_set.projector
+    n = market.caps.size
     m = 3 * n + 1
-    G = np.zeros((m, m))
-    scale = np.zeros(m)
-    v0 = np.empty(m)
-    lo = np.empty(m)
-    hi = np.empty(m)
     hx = 0.5 / eta
-    off = 0.0
-    for i in range(n):
-        off += y[i]
-    off = (off - 1.0) / n
     mean_s = 0.0
     for i in range(n):
         s = n + i
@@ -67,61 +52,95 @@ def portfolio_update(
     for i in range(n):
         G[n + i, m - 1] = 1.0
         G[m - 1, n + i] = 1.0
-    v0[m - 1] = 0.0
-    lo[m - 1] = 0.0
-    hi[m - 1] = 0.0
-    pair_x = np.arange(n)
-    pair_s = np.arange(n, 2 * n)
-    case = np.empty(n, np.int8)
-    for i in range(n):
-        v0[i] = y[i] - off
-    for i in range(n):
-        t = nu
-        for j in range(n):
-            t += Q[i, j] * v0[j]
-        v0[n + i] = t / lam - theta[i]
-        v0[2 * n + i] = theta[i]
-        lo[i] = 0.0
-        hi[i] = u[i]
-        lo[n + i] = -np.inf
-        hi[n + i] = np.inf
-        lo[2 * n + i] = r_lo[i]
-        hi[2 * n + i] = r_hi[i]
-        case[i] = LOWER_OR_FREE if u[i] == np.inf else ANY
-    constant = eta * off * off * n
-    best_v = np.empty(m)
-    value, bound, nodes, nw0, improved = tree(
-        G, scale, v0, lo, hi, pair_x, pair_s, case, region, 1,
-        best_value - constant, node_limit, W0, side0, nw0, mu0, best_v,
-    )  # fmt: skip
-    if improved:
-        for i in range(n):
-            x_new[i] = best_v[i]
-            t = r_fixed[i]
-            for j in range(n):
-                t += Pr[i, j] * best_v[2 * n + j]
-            theta_new[i] = min(max(t, r_lo[i]), r_hi[i])
-    return value + constant, bound + constant, nodes, nw0, improved
 
 
 @compiled
-def cannot_beat(best, QPQ, Pr, u, theta, y, qy, off, lam, eta):
+def portfolio_update(
+    market, theta_set, step, region, best_value, node_limit, root, theta_new, x_new
+):
+    """argmin over (r, x) of 1/2 ||r - theta||^2 + eta ||y - x||^2,  x = S(w, r),  r in Theta.
+
+    z = (x, r, nu/lam). Rows: x_i, the reduced gradient s_i = ((Qx)_i + nu)/lam - r_i, and r_i.
+    region is the state of each asset at theta (empty if it is not worth an incumbent). The budget
+    and the anchors are not rows: z moves only in the planes where they hold, by the projectors
+    P = I - 11'/n (inside PQ, QPQ) and Pr.
+
+    Returns (value, bound, nodes, improved).
+    """
+    Q = market.covariance
+    u = market.caps
+    Pr = theta_set.projector
+    theta = step.theta
+    y = step.y
+    n = theta.size
+    m = 3 * n + 1
+    G = np.zeros((m, m))
+    scale = np.zeros(m)
+    v0 = np.zeros(m)
+    lo = np.zeros(m)
+    hi = np.zeros(m)
+    off = 0.0
+    for i in range(n):
+        off += y[i]
+    off = (off - 1.0) / n
+    update_gram(market, theta_set, step.lam, step.eta, G, scale)
+    pairs = Pairs(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int8))
+    for i in range(n):
+        v0[i] = y[i] - off
+    for i in range(n):
+        t = step.nu
+        for j in range(n):
+            t += Q[i, j] * v0[j]
+        v0[n + i] = t / step.lam - theta[i]
+        v0[2 * n + i] = theta[i]
+        hi[i] = u[i]
+        lo[n + i] = -np.inf
+        hi[n + i] = np.inf
+        lo[2 * n + i] = theta_set.lower[i]
+        hi[2 * n + i] = theta_set.upper[i]
+        pairs.x[i] = i
+        pairs.s[i] = n + i
+        pairs.case[i] = LOWER_OR_FREE if u[i] == np.inf else ANY
+    constant = step.eta * off * off * n
+    best_v = np.empty(m)
+    rows = Rows(G, scale, v0, lo, hi, np.int64(1))
+    value, bound, nodes, improved = branch_and_bound(
+        rows, pairs, region, best_value - constant, node_limit, root, best_v
+    )
+    if improved:
+        for i in range(n):
+            x_new[i] = best_v[i]
+            t = theta_set.offset[i]
+            for j in range(n):
+                t += Pr[i, j] * best_v[2 * n + j]
+            theta_new[i] = min(max(t, theta_set.lower[i]), theta_set.upper[i])
+    return value + constant, bound + constant, nodes, improved
+
+
+@borrowing
+def cannot_beat(market, theta_set, seen, best, lam):
     """Whether weight lam surely gives no update better than `best`; costs next to nothing.
 
     A better x lies within sqrt(best / eta) of y, so assets that y holds by more than that are held
     in x too, strictly between their bounds. Any two such assets have s_i = s_j = 0: one equation
     in (x, r) that y and theta miss by `miss`, and whose least repair is a lower bound.
     """
+    QPQ = market.covariance_budget_covariance
+    u = market.caps
+    Pr = theta_set.projector
+    theta = seen.theta
+    y = seen.y
+    qy = seen.qy
     n = theta.size
-    reach = np.sqrt(best / eta)
+    reach = np.sqrt(best / seen.eta)
     first = -1
     for i in range(n):
         if y[i] > reach and y[i] < u[i] - reach and (first < 0 or y[i] > y[first]):
             first = i
     if first < 0:
         return False
-    hx = 0.5 / (eta * lam * lam)
-    base = eta * off * off * n
+    hx = 0.5 / (seen.eta * lam * lam)
+    base = seen.eta * seen.off * seen.off * n
     for j in range(n):
         if j != first and y[j] > reach and y[j] < u[j] - reach:
             miss = (qy[first] - qy[j]) / lam - theta[first] + theta[j]
@@ -132,23 +151,23 @@ def cannot_beat(best, QPQ, Pr, u, theta, y, qy, off, lam, eta):
     return False
 
 
-@compiled
-def proof_terms(best, Q, Pr, u, theta, r_lo, r_hi, y, qy, off, eta, mu, terms):
-    """Turn one weight's multipliers into a lower bound for every other weight.
+@inlined
+def signed_multipliers(market, theta_set, seen, best, mu, mx, ms):
+    """Multipliers of x and s with signs that are right for every solution better than `best`.
 
-    Any multipliers with the right signs prove a bound, whatever weight they come from. Of the root
-    of a neighbour they prove nearly as much as solving the root anew, and as a function of lam the
-    proof is six numbers: see `proven_from`. Signs are right for every solution better than `best`
-    (now or later): such an x lies within `reach` of y, which says which assets may sit on a bound.
+    Such an x (found now or later) lies within `reach` of y: this says which assets may sit on a
+    bound.
+    Returns (an asset that is surely inside its bounds or -1, what the bounds on x and r add).
     """
-    n = theta.size
-    reach = np.sqrt((best - eta * off * off * n) / eta * (1.0 - 1.0 / n)) * (1.0 + PRUNE)
+    u = market.caps
+    y = seen.y
+    off = seen.off
+    n = y.size
+    reach = np.sqrt((best - seen.eta * off * off * n) / seen.eta * (1.0 - 1.0 / n)) * (1.0 + PRUNE)
     inside = -1
     margin = 0.0
     total = 0.0
-    ms = np.zeros(n)
-    mx = np.zeros(n)
-    lin_0 = 0.0
+    gain = 0.0
     for i in range(n):
         x = y[i] - off
         room = min(x, u[i] - x) - reach
@@ -162,21 +181,42 @@ def proof_terms(best, Q, Pr, u, theta, r_lo, r_hi, y, qy, off, eta, mu, terms):
             ms[i] = max(ms[i], 0.0)
         total += ms[i]
         mx[i] = mu[i] if mu[i] > 0.0 or u[i] < np.inf else 0.0
-        lin_0 += mx[i] * ((0.0 if mu[i] > 0.0 else u[i]) - x) if mx[i] != 0.0 else 0.0
+        gain += mx[i] * ((0.0 if mu[i] > 0.0 else u[i]) - x) if mx[i] != 0.0 else 0.0
         mr = mu[2 * n + i]
         if mr != 0.0:
-            lin_0 += mr * ((r_lo[i] if mr > 0.0 else r_hi[i]) - theta[i])
+            bound = theta_set.lower[i] if mr > 0.0 else theta_set.upper[i]
+            gain += mr * (bound - seen.theta[i])
+    if inside >= 0:
+        ms[inside] -= total  # the budget's multiplier is free: what it meets must sum to zero
+    return inside, gain
+
+
+@compiled
+def proof_terms(market, theta_set, seen, best, mu, terms):
+    """Turn one weight's multipliers into a lower bound for every other weight.
+
+    Any multipliers with the right signs prove a bound, whatever weight they come from. Of the root
+    of a neighbour they prove nearly as much as solving the root anew, and as a function of lam the
+    proof is six numbers: see `proven_from`.
+    """
+    Q = market.covariance
+    Pr = theta_set.projector
+    eta = seen.eta
+    off = seen.off
+    n = seen.theta.size
+    ms = np.zeros(n)
+    mx = np.zeros(n)
+    inside, lin_0 = signed_multipliers(market, theta_set, seen, best, mu, mx, ms)
     terms[0] = -np.inf
     if inside < 0:
         return
-    ms[inside] -= total  # the budget's multiplier is free: what it meets must sum to zero
     lin_1 = 0.0
     mean_x = 0.0
     mean_s = 0.0
     qs = np.zeros(n)
     for i in range(n):
-        lin_0 += ms[i] * theta[i]
-        lin_1 -= ms[i] * qy[i]
+        lin_0 += ms[i] * seen.theta[i]
+        lin_1 -= ms[i] * seen.qy[i]
         for j in range(n):
             qs[i] += Q[i, j] * ms[j]
         mean_x += mx[i] / n
@@ -202,7 +242,7 @@ def proof_terms(best, Q, Pr, u, theta, r_lo, r_hi, y, qy, off, eta, mu, terms):
     terms[5] = eta * off * off * n
 
 
-@compiled
+@borrowing
 def proven_from(terms, lam):
     """The lower bound that `proof_terms` gives for weight lam, its multipliers scaled at best."""
     gain = terms[0] + terms[1] / lam
@@ -213,34 +253,38 @@ def proven_from(terms, lam):
 
 
 @compiled
-def portfolio_run(
-    Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, x0, state0, theta, Y, etas, grid, exact, full,
-    node_limit, W, side, nw_state, losses, lam_out, nodes_out, gap_out, objective_out, theta_out,
-):  # fmt: skip
+def observe(Q, theta, y, eta, qy):
+    """What the proofs need of a decision; qy is written over."""
+    n = y.size
+    off = 0.0
+    for i in range(n):
+        off += y[i]
+    off = (off - 1.0) / n
+    for i in range(n):
+        qy[i] = 0.0
+        for j in range(n):
+            qy[i] += Q[i, j] * (y[j] - off)
+    return Observation(theta, y, qy, off, eta)
+
+
+@compiled
+def portfolio_run(market, theta_set, settings, theta, Y, etas, root, out):
     """Algorithms 1 (full) and 2 over the decisions in Y; theta is changed in place.
 
-    gap_out[t] is objective minus proven bound of round t's update (0 where none was needed).
-    W, side, nw_state are the working set that the next root starts from: it belongs to the state
-    of the learner, so that a stream gives the same digits in any chunking.
+    `root` holds the working set that the next root starts from: it belongs to the state of the
+    learner, so that a stream gives the same digits in any chunking.
     Returns the number of rounds done: fewer than there are only if a trace gave up.
     """
+    Q = market.covariance
+    grid = settings.grid
     n = theta.size
-    size = 8 * n + 16
-    lams = np.empty(size)
-    xs = np.empty((size, n))
-    ds = np.empty((size, n))
-    states = np.empty((size, n), np.int8)
-    nus = np.empty(size)
-    m = 3 * n + 1
-    nw = nw_state[0]
-    W_k = np.empty(m, np.int64)
-    side_k = np.zeros(m, np.int64)
+    path = new_trace(8 * n + 16, n)
+    start = Start(market.least_variance, market.least_variance_state)
+    other = new_root(3 * n + 1)
     theta_new = np.empty(n)
     x_new = np.empty(n)
     x_now = np.empty(n)
     qy = np.empty(n)
-    mu = np.empty(m)
-    mu_root = np.empty(m)
     proof = np.empty(6)
     nowhere = np.empty(0, np.int8)  # no region: there is an incumbent already
     c0 = np.zeros(n)
@@ -248,72 +292,62 @@ def portfolio_run(
     high = grid[grid.size - 1]
     for t in range(Y.shape[0]):
         y = Y[t]
-        count = trace(Q, c0, theta, u, x0, state0, high, lams, xs, ds, states, nus)
+        count = trace(Q, market.caps, c0, theta, start, high, path)
         if count < 0:
             return t
         k = -1
-        if exact:
-            lam, seg, loss = nearest_on_trace(lams, xs, ds, count, y, low, high)
+        if settings.exact:
+            lam, seg, loss = nearest_on_trace(path, count, y, low, high)
         else:
-            k, seg, loss = nearest_on_grid(lams, xs, ds, count, grid, y)
+            k, seg, loss = nearest_on_grid(path, count, grid, y)
             lam = grid[k]
-        losses[t] = loss
-        lam_out[t] = lam
-        nodes_out[t] = 0
-        gap_out[t] = 0.0
-        objective_out[t] = 0.0
-        theta_out[t] = theta
+        out.losses[t] = loss
+        out.lams[t] = lam
+        out.nodes[t] = 0
+        out.gaps[t] = 0.0
+        out.objectives[t] = 0.0
+        out.thetas[t] = theta
         if loss <= ZERO_LOSS:
             continue
-        for i in range(n):
-            x_now[i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
-        best, bound, nodes, nw, improved = portfolio_update(
-            Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t],
-            multiplier_at(Q, theta, x_now, states[seg], lam), states[seg],
-            np.inf, node_limit, W, side, nw, mu, theta_new, x_new,
+        point_at(path, seg, lam, x_now)
+        nu = multiplier_at(Q, theta, x_now, path.states[seg], lam)
+        best, bound, nodes, found = portfolio_update(
+            market, theta_set, Step(theta, y, lam, etas[t], nu), path.states[seg], np.inf,
+            settings.node_limit, root, theta_new, x_new,
         )  # fmt: skip
-        found = improved
-        if full:
-            off = (np.sum(y) - 1.0) / n
-            for i in range(n):
-                qy[i] = 0.0
-                for j in range(n):
-                    qy[i] += Q[i, j] * (y[j] - off)
-            mu_root[:] = mu
+        if settings.full:
+            seen = observe(Q, theta, y, etas[t], qy)
             for direction in (1, -1):
-                nw_k = nw
-                W_k[:] = W
-                side_k[:] = side
-                proof_terms(best, Q, Pr, u, theta, r_lo, r_hi, y, qy, off, etas[t], mu_root, proof)
+                other.size[0] = root.size[0]
+                other.W[:] = root.W
+                other.side[:] = root.side
+                proof_terms(market, theta_set, seen, best, root.mu, proof)
                 q = k + direction
                 while 0 <= q < grid.size:
                     lam = grid[q]
+                    q += direction
                     if proven_from(proof, lam) >= best or cannot_beat(
-                        best, QPQ, Pr, u, theta, y, qy, off, lam, etas[t]
+                        market, theta_set, seen, best, lam
                     ):
-                        q += direction
                         continue
-                    seg = segment_of(lams, count, lam)
-                    for i in range(n):
-                        x_now[i] = xs[seg, i] + (lam - lams[seg]) * ds[seg, i]
-                    value, bound_k, nodes_k, nw_k, improved = portfolio_update(
-                        Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, theta, y, lam, etas[t],
-                        multiplier_at(Q, theta, x_now, states[seg], lam),
-                        nowhere, best, node_limit, W_k, side_k, nw_k, mu, theta_new, x_new,
+                    seg = segment_of(path.lams, count, lam)
+                    point_at(path, seg, lam, x_now)
+                    nu = multiplier_at(Q, theta, x_now, path.states[seg], lam)
+                    value, bound_k, nodes_k, improved = portfolio_update(
+                        market, theta_set, Step(theta, y, lam, etas[t], nu), nowhere, best,
+                        settings.node_limit, other, theta_new, x_new,
                     )  # fmt: skip
-                    proof_terms(best, Q, Pr, u, theta, r_lo, r_hi, y, qy, off, etas[t], mu, proof)
+                    proof_terms(market, theta_set, seen, best, other.mu, proof)
                     if improved:
                         best = value
-                        lam_out[t] = lam
+                        out.lams[t] = lam
                         found = True
                     nodes += nodes_k
                     bound = min(bound, bound_k)
-                    q += direction
-        nodes_out[t] = nodes
-        gap_out[t] = max(0.0, best - bound)
-        objective_out[t] = best
-        nw_state[0] = nw
+        out.nodes[t] = nodes
+        out.gaps[t] = max(0.0, best - bound)
+        out.objectives[t] = best
         if found:
             theta[:] = theta_new
-            theta_out[t] = theta
+            out.thetas[t] = theta
     return Y.shape[0]

@@ -1,13 +1,21 @@
-"""The second-order learner of a portfolio problem.
+"""The second-order learner of a portfolio problem: steps in the metric of the information.
 
-Letters as in `portfolio`; H is the information matrix, g the gradient.
+Letters are those of `nouns`; H is the information matrix, g the gradient, d a step, Pr the
+projector of theta's plane, M the response of the free assets to their returns.
 """
 
 import numpy as np
 
-from imop_engine.compiling import compiled
+from imop_engine.compiling import borrowing, compiled, inlined
 from imop_engine.kernels.constants import DEPENDENT, FREE, LOWER
-from imop_engine.kernels.critical_line import cholesky_solve, free_add, nearest_on_trace, trace
+from imop_engine.kernels.critical_line import (
+    cholesky_solve,
+    factor_free,
+    nearest_on_trace,
+    new_trace,
+    trace,
+)
+from imop_engine.kernels.nouns import PortfolioSettings, Response, RoundsOut, Start
 from imop_engine.kernels.portfolio import portfolio_run
 
 SEARCHING = 20  # rounds of Algorithm 1 at first
@@ -17,22 +25,23 @@ POOR = 0.1  # share of the spread of decisions that may stay unexplained after a
 EARLY_TRUST = 0.25  # information collected while settling counts this much: beliefs still moved
 CLEARLY_HELD = 0.01  # a holding that wakes an asset, and at least four standard deviations of noise
 LONGEST_STEP = 0.5  # of one step, as a share of the spread of the returns
-UNSEEN = 1e-9  # information given to directions that nothing was seen of, relative to the mean
+LEAST_INFORMATION = 1e-9  # given to directions that no decision says anything of, of the mean
 ALARM = 3.0  # where it forgets: recent misses this many times their usual size open it again
 WORTH_ALARM = 0.003  # unless they are as small as this
 AGE, OPENINGS, HALVED, LEFT, FREEDOM, MISSED, AT_END, SQUARES, LATELY = range(9)  # its memory
 
 
 @compiled
-def response(Q, state, free, L, M):
-    """M with dx_F = lam M dr_F on the region `state`; lists F in `free`, returns its size."""
-    nf = 0
-    for i in range(state.size):
-        if state[i] == FREE:
-            nf = free_add(Q, L, free, nf, i)
+def respond(Q, state, room):
+    """room.M with dx_F = lam M dr_F on the region `state`; F in room.free, its size returned."""
+    L = room.L
+    M = room.M
+    nf = factor_free(Q, L, room.free, state)
     w = np.ones(nf)
     cholesky_solve(L, nf, w)
-    total = np.sum(w)
+    total = 0.0
+    for a in range(nf):
+        total += w[a]
     column = np.empty(nf)
     for b in range(nf):
         column[:] = 0.0
@@ -44,15 +53,17 @@ def response(Q, state, free, L, M):
 
 
 @compiled
-def inform(Q, state, s, lam, e, free, L, M, H, g):
+def information_of(Q, state, s, lam, e, room, H, g):
     """What one decision says about r, her own weight projected out.
 
     With s = dx/dlam, J = dx/dr = lam M and Pi = I - ss'/s's: adds J' Pi J to H, puts J' Pi e in g.
     Returns the squares that are left of e, and their degrees of freedom: the held assets less one
     for the budget and one for the weight.
     """
+    free = room.free
+    M = room.M
     g[:] = 0.0
-    nf = response(Q, state, free, L, M)
+    nf = respond(Q, state, room)
     if nf < 2:
         return 0.0, 0
     ss = 0.0
@@ -83,15 +94,18 @@ def inform(Q, state, s, lam, e, free, L, M, H, g):
 
 
 @compiled
-def inform_many(Q, lams, xs, ds, states, count, Y, low, high, H, g):
-    """`inform` for every row of Y, summed; also the loss of them all.
+def information_of_all(Q, path, Y, low, high, H, g):
+    """`information_of` for every row of Y, summed; also the loss of them all.
 
-    Decisions on one piece of the frontier share their response, so each piece is worked out once.
+    The path fills its arrays. Decisions on one piece of the frontier share their response, so each
+    piece is worked out once. Returns (loss, squares left, degrees of freedom).
     """
+    lams = path.lams
+    xs = path.xs
+    ds = path.ds
     n = Q.shape[0]
-    L = np.zeros((n, n))
-    M = np.empty((n, n))
-    free = np.empty(n, np.int64)
+    count = lams.size
+    room = Response(np.empty(n, np.int64), np.zeros((n, n)), np.empty((n, n)))
     one = np.empty(n)
     fresh = np.empty((n, n))
     number = np.zeros(count, np.int64)
@@ -100,7 +114,7 @@ def inform_many(Q, lams, xs, ds, states, count, Y, low, high, H, g):
     left = 0.0
     total = 0.0
     for t in range(Y.shape[0]):
-        lam, seg, loss = nearest_on_trace(lams, xs, ds, count, Y[t], low, high)
+        lam, seg, loss = nearest_on_trace(path, count, Y[t], low, high)
         total += loss
         number[seg] += 1
         lam_squares[seg] += lam * lam
@@ -110,7 +124,7 @@ def inform_many(Q, lams, xs, ds, states, count, Y, low, high, H, g):
         for i in range(n):
             e = Y[t, i] - xs[seg, i] - (lam - lams[seg]) * ds[seg, i]
             lam_misses[seg, i] += lam * e
-            if states[seg, i] == FREE:
+            if path.states[seg, i] == FREE:
                 ss += ds[seg, i] ** 2
                 se += ds[seg, i] * e
                 ee += e * e
@@ -121,7 +135,7 @@ def inform_many(Q, lams, xs, ds, states, count, Y, low, high, H, g):
     for c in range(count):
         if number[c] > 0:
             fresh[:] = 0.0
-            _, dof = inform(Q, states[c], ds[c], 1.0, lam_misses[c], free, L, M, fresh, one)
+            _, dof = information_of(Q, path.states[c], ds[c], 1.0, lam_misses[c], room, fresh, one)
             freedom += dof * number[c]
             for i in range(n):
                 g[i] += one[i]
@@ -130,7 +144,7 @@ def inform_many(Q, lams, xs, ds, states, count, Y, low, high, H, g):
     return total, left, freedom
 
 
-@compiled
+@borrowing
 def factor(A):
     """Cholesky factor of A in its lower triangle."""
     for j in range(A.shape[0]):
@@ -146,13 +160,15 @@ def factor(A):
 
 
 @compiled
-def metric_step(H, Pr, g, theta, lo, hi, d):
+def metric_step(theta_set, theta, H, g, d):
     """d = argmin 1/2 d'Hd - g'd over the plane of the anchors, not leaving the box.
 
     An asset that sits on its box's side and wants out is held there: the plane loses a direction.
-    What H does not see moves by next to nothing: UNSEEN times the mean information stands in for
-    the information there.
+    What H does not see moves by next to nothing: LEAST_INFORMATION times the mean information
+    stands in for the information there.
     """
+    lo = theta_set.lower
+    hi = theta_set.upper
     n = g.size
     mean = 0.0
     for i in range(n):
@@ -160,28 +176,16 @@ def metric_step(H, Pr, g, theta, lo, hi, d):
     d[:] = 0.0
     if not mean > 0.0:
         return
-    HP = np.empty((n, n))
     A = np.empty((n, n))
-    P = Pr.copy()
+    P = theta_set.projector.copy()
     step = np.empty(n)
     again = True
     while again:
-        for i in range(n):
-            for j in range(n):
-                t = 0.0
-                for c in range(n):
-                    t += H[i, c] * P[c, j]
-                HP[i, j] = t
+        reduced_metric(H, P, mean, A)
         for i in range(n):
             step[i] = 0.0
             for c in range(n):
                 step[i] += P[i, c] * g[c]
-            for j in range(i + 1):
-                t = -mean * P[i, j]  # the plane's complement gets the mean, so that A is regular
-                for c in range(n):
-                    t += P[i, c] * HP[c, j]
-                A[i, j] = t
-            A[i, i] += mean * (1.0 + UNSEEN)
         factor(A)
         cholesky_solve(A, n, step)
         again = False
@@ -193,20 +197,49 @@ def metric_step(H, Pr, g, theta, lo, hi, d):
             outward = (d[i] < 0.0 and theta[i] <= lo[i]) or (d[i] > 0.0 and theta[i] >= hi[i])
             if outward and P[i, i] > DEPENDENT:
                 again = True
-                size = P[i, i]
-                column = P[:, i].copy()
-                for a in range(n):
-                    for b in range(n):
-                        P[a, b] -= column[a] * column[b] / size
-                P[i, :] = 0.0
-                P[:, i] = 0.0
+                hold(P, i)
             elif outward:
                 d[i] = 0.0
 
 
 @compiled
-def move(theta, d, Pr, r_fixed, lo, hi):
+def reduced_metric(H, P, mean, A):
+    """P H P in the lower triangle of A; the plane's complement gets the mean: A is regular."""
+    n = H.shape[0]
+    HP = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            t = 0.0
+            for c in range(n):
+                t += H[i, c] * P[c, j]
+            HP[i, j] = t
+    for i in range(n):
+        for j in range(i + 1):
+            t = -mean * P[i, j]
+            for c in range(n):
+                t += P[i, c] * HP[c, j]
+            A[i, j] = t
+        A[i, i] += mean * (1.0 + LEAST_INFORMATION)
+
+
+@compiled
+def hold(P, i):
+    """Take coordinate i out of the plane of projector P."""
+    n = P.shape[0]
+    size = P[i, i]
+    column = P[:, i].copy()
+    for a in range(n):
+        for b in range(n):
+            P[a, b] -= column[a] * column[b] / size
+    P[i, :] = 0.0
+    P[:, i] = 0.0
+
+
+@borrowing
+def move(theta_set, theta, d):
     """Add d, in the plane of the anchors, to theta: shortened so that it stays in its box."""
+    lo = theta_set.lower
+    hi = theta_set.upper
     n = theta.size
     high = theta[0]
     low = theta[0]
@@ -226,152 +259,192 @@ def move(theta, d, Pr, r_fixed, lo, hi):
     for i in range(n):
         d[i] = theta[i] + share * d[i]
     for i in range(n):
-        t = r_fixed[i]
+        t = theta_set.offset[i]
         for j in range(n):
-            t += Pr[i, j] * d[j]
+            t += theta_set.projector[i, j] * d[j]
         theta[i] = min(max(t, lo[i]), hi[i])
 
 
+# -- the rounds ----------------------------------------------------------------------------------
 @compiled
-def newton_run(
-    Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, x0, state0, theta, flat, Y, etas, opening, grid,
-    forgetting, node_limit, W, side, nw_state, H, recent, sums, memory,
-    losses, lam_out, nodes_out, gap_out, objective_out, theta_out,
-):  # fmt: skip
+def forget_all(state):
+    """Empty what was collected."""
+    state.memory[:] = 0.0
+    state.H[:] = 0.0
+    state.recent[:] = 0.0
+    state.sums[:] = 0.0
+
+
+@inlined
+def collect_early(state, y, fresh, loss, at_end, left, freedom):
+    """What a round after the search adds: beliefs still move, so it counts for less."""
+    memory = state.memory
+    n = y.size
+    for i in range(n):
+        state.sums[i] += y[i]
+        memory[SQUARES] += y[i] * y[i]
+        for j in range(n):
+            state.H[i, j] += EARLY_TRUST * fresh[i, j]
+            state.recent[i, j] += fresh[i, j]
+    memory[MISSED] += loss
+    memory[AT_END] += 1.0 if at_end else 0.0
+    memory[LEFT] = 0.9 * memory[LEFT] + left  # early misses are errors, not noise
+    memory[FREEDOM] = 0.9 * memory[FREEDOM] + freedom
+
+
+@compiled
+def end_opening(state, theta, flat):
+    """Start the opening once more, from `flat`, if the frontier explains too little."""
+    memory = state.memory
+    spread = memory[SQUARES]
+    for i in range(theta.size):
+        spread -= state.sums[i] * state.sums[i] / SETTLING
+    poor = memory[MISSED] > POOR * spread or memory[AT_END] > 0.5 * SETTLING
+    if poor and memory[OPENINGS] + 1.0 < MOST_OPENINGS:
+        opened = memory[OPENINGS] + 1.0
+        forget_all(state)
+        memory[OPENINGS] = opened
+        theta[:] = flat
+    memory[HALVED] = memory[AGE]
+
+
+@inlined
+def held_but_never_efficient(path, count, y, noise, woken):
+    """Mark with 1 the assets that y clearly holds and no piece of the frontier does; any?"""
+    found = False
+    for i in range(y.size):
+        efficient = False
+        for c in range(count):
+            efficient |= path.states[c, i] != LOWER
+        woken[i] = 0.0 if efficient or y[i] <= max(CLEARLY_HELD, 4.0 * noise) else 1.0
+        found |= woken[i] > 0.0
+    return found
+
+
+@compiled
+def collect(state, fresh, left, freedom, forgetting, noise):
+    """What a round after the opening adds. True: beliefs have changed, and all was forgotten."""
+    memory = state.memory
+    H = state.H
+    recent = state.recent
+    n = H.shape[0]
+    if memory[AGE] > 2.0 * memory[HALVED]:
+        H[:] = recent
+        recent[:] = 0.0
+        memory[HALVED] = memory[AGE]
+        memory[LEFT] *= 0.1
+        memory[FREEDOM] *= 0.1
+    for i in range(n):
+        for j in range(n):
+            H[i, j] = forgetting * H[i, j] + fresh[i, j]
+            recent[i, j] = forgetting * recent[i, j] + fresh[i, j]
+    if freedom > 0:
+        memory[LATELY] = 0.9 * memory[LATELY] + 0.1 * left / freedom
+    if forgetting < 1.0 and memory[LATELY] > max(ALARM * noise, WORTH_ALARM) ** 2:
+        forget_all(state)
+        return True
+    memory[LEFT] = forgetting * memory[LEFT] + left
+    memory[FREEDOM] = forgetting * memory[FREEDOM] + freedom
+    return False
+
+
+@compiled
+def newton_run(market, theta_set, settings, theta, Y, etas, root, state, out):
     """The second-order learner over the decisions in Y; theta and its whole state change in place.
 
-    Opening, with the rates in `opening`: SEARCHING rounds of Algorithm 1 find the right regions
-    whatever the start; SETTLING rounds of Algorithm 2 with exact weights come close, and collect
-    the first information. If the frontier then explains too little, or most weights sit at an end
-    (returns all alike, or far too large), the opening starts once more, from `flat`.
+    Opening, with the rates in settings.opening: SEARCHING rounds of Algorithm 1 find the right
+    regions whatever the start; SETTLING rounds of Algorithm 2 with exact weights come close, and
+    collect the first information. If the frontier then explains too little, or most weights sit at
+    an end (returns all alike, or far too large), the opening starts once more, from settings.flat.
     After it, steps in the metric of the information H. `recent` is its younger half and takes its
     place whenever the age doubles: what was learned at early beliefs is not kept. An asset that no
     point of the frontier holds has no information: if somebody clearly holds it, the implicit
     update says how far to raise it. With forgetting below 1, misses that suddenly grow mean that
     beliefs have changed: the opening starts again where theta is.
 
-    memory: AGE .. LATELY above; sums: of the decisions while settling.
     Returns the number of rounds done: fewer than there are only if a trace gave up.
     """
+    Q = market.covariance
+    grid = settings.grid
+    memory = state.memory
     n = theta.size
-    size = 8 * n + 16
-    lams = np.empty(size)
-    xs = np.empty((size, n))
-    ds = np.empty((size, n))
-    states = np.empty((size, n), np.int8)
-    nus = np.empty(size)
-    L = np.zeros((n, n))
-    M = np.empty((n, n))
-    free = np.empty(n, np.int64)
+    path = new_trace(8 * n + 16, n)
+    start = Start(market.least_variance, market.least_variance_state)
+    room = Response(np.empty(n, np.int64), np.zeros((n, n)), np.empty((n, n)))
     fresh = np.empty((n, n))
     g = np.empty(n)
     d = np.empty(n)
     e = np.empty(n)
     woken = np.empty(n)
     c0 = np.zeros(n)
+    even = np.zeros((n, n))
+    for i in range(n):
+        even[i, i] = 1.0
     low = grid[0]
     high = grid[grid.size - 1]
-    ends = np.array([low, high])
+    ends = np.empty(2)
+    ends[0] = low
+    ends[1] = high
     for t in range(Y.shape[0]):
         y = Y[t]
         one = slice(t, t + 1)
-        nodes_out[t] = 0
-        gap_out[t] = 0.0
-        objective_out[t] = 0.0
-        count = trace(Q, c0, theta, u, x0, state0, high, lams, xs, ds, states, nus)
+        out.nodes[t] = 0
+        out.gaps[t] = 0.0
+        out.objectives[t] = 0.0
+        count = trace(Q, market.caps, c0, theta, start, high, path)
         if count < 0:
             return t
-        lam, seg, loss = nearest_on_trace(lams, xs, ds, count, y, low, high)
-        losses[t] = loss
-        lam_out[t] = lam
-        age = memory[AGE]
+        lam, seg, loss = nearest_on_trace(path, count, y, low, high)
+        age = int(memory[AGE])
         memory[AGE] += 1.0
         searching = age < SEARCHING
-        settling = not searching and age < SEARCHING + SETTLING
+        opening = age < SEARCHING + SETTLING
+        noise = np.sqrt(memory[LEFT] / memory[FREEDOM]) if memory[FREEDOM] > 0.0 else 0.0
+        left = 0.0
+        freedom = 0
         if not searching:
             for i in range(n):
-                e[i] = y[i] - xs[seg, i] - (lam - lams[seg]) * ds[seg, i]
+                e[i] = y[i] - path.xs[seg, i] - (lam - path.lams[seg]) * path.ds[seg, i]
             fresh[:] = 0.0
-            left, freedom = inform(Q, states[seg], ds[seg], lam, e, free, L, M, fresh, g)
-        if searching or settling:
-            if settling:
-                for i in range(n):
-                    sums[i] += y[i]
-                    memory[SQUARES] += y[i] * y[i]
-                    for j in range(n):
-                        H[i, j] += EARLY_TRUST * fresh[i, j]
-                        recent[i, j] += fresh[i, j]
-                memory[MISSED] += loss
-                memory[AT_END] += 1.0 if lam <= 1.01 * low or lam >= 0.99 * high else 0.0
-                memory[LEFT] = 0.9 * memory[LEFT] + left  # early misses are errors, not noise
-                memory[FREEDOM] = 0.9 * memory[FREEDOM] + freedom
-            done = portfolio_run(
-                Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, x0, state0, theta, Y[one],
-                opening[int(age) : int(age) + 1], grid if searching else ends, not searching,
-                searching, node_limit, W, side, nw_state, losses[one], lam_out[one], nodes_out[one],
-                gap_out[one], objective_out[one], theta_out[one],
-            )  # fmt: skip
-            if done < 1:
-                return t
-            losses[t] = loss
-            lam_out[t] = lam
-            if memory[AGE] == SEARCHING + SETTLING:
-                spread = memory[SQUARES]
-                for i in range(n):
-                    spread -= sums[i] * sums[i] / SETTLING
-                poor = memory[MISSED] > POOR * spread or memory[AT_END] > 0.5 * SETTLING
-                if poor and memory[OPENINGS] + 1.0 < MOST_OPENINGS:
-                    opened = memory[OPENINGS] + 1.0
-                    memory[:] = 0.0
-                    memory[OPENINGS] = opened
-                    H[:] = 0.0
-                    recent[:] = 0.0
-                    sums[:] = 0.0
-                    theta[:] = flat
-                memory[HALVED] = memory[AGE]
-            theta_out[t] = theta
-            continue
-        noise = np.sqrt(memory[LEFT] / memory[FREEDOM]) if memory[FREEDOM] > 0.0 else 0.0
-        asleep = False
-        for i in range(n):
-            seen = False
-            for c in range(count):
-                seen |= states[c, i] != LOWER
-            woken[i] = 0.0 if seen or y[i] <= max(CLEARLY_HELD, 4.0 * noise) else 1.0
-            asleep |= woken[i] > 0.0
-        if asleep:
+            left, freedom = information_of(
+                Q, path.states[seg], path.ds[seg], lam, e, room, fresh, g
+            )
+        if opening and not searching:
+            at_end = lam <= 1.01 * low or lam >= 0.99 * high
+            collect_early(state, y, fresh, loss, at_end, left, freedom)
+        wakes = not opening and held_but_never_efficient(path, count, y, noise, woken)
+        if opening or wakes:
             d[:] = theta
-            portfolio_run(
-                Q, PQ, QPQ, Pr, r_fixed, r_lo, r_hi, u, x0, state0, d, Y[one], etas[one], ends,
-                not searching, searching, node_limit, W, side, nw_state, losses[one], lam_out[one],
-                nodes_out[one], gap_out[one], objective_out[one], theta_out[one],
+            done = portfolio_run(
+                market, theta_set,
+                PortfolioSettings(
+                    grid if searching else ends, not searching, searching, settings.node_limit
+                ),
+                d, Y[one], settings.opening[age : age + 1] if opening else etas[one], root,
+                RoundsOut(
+                    out.losses[one], out.lams[one], out.nodes[one], out.gaps[one],
+                    out.objectives[one], out.thetas[one],
+                ),
             )  # fmt: skip
+            if opening and done < 1:
+                return t
+        out.losses[t] = loss
+        out.lams[t] = lam
+        if opening:
+            theta[:] = d
+            if memory[AGE] == SEARCHING + SETTLING:
+                end_opening(state, theta, settings.flat)
+            out.thetas[t] = theta
+            continue
+        if wakes:
             for i in range(n):
                 e[i] = (d[i] - theta[i]) * woken[i]
-            metric_step(np.eye(n), Pr, e, theta, r_lo, r_hi, d)
+            metric_step(theta_set, theta, even, e, d)
+        elif collect(state, fresh, left, freedom, settings.forgetting, noise):
+            out.thetas[t] = theta
+            continue
         else:
-            if memory[AGE] > 2.0 * memory[HALVED]:
-                H[:] = recent
-                recent[:] = 0.0
-                memory[HALVED] = memory[AGE]
-                memory[LEFT] *= 0.1
-                memory[FREEDOM] *= 0.1
-            for i in range(n):
-                for j in range(n):
-                    H[i, j] = forgetting * H[i, j] + fresh[i, j]
-                    recent[i, j] = forgetting * recent[i, j] + fresh[i, j]
-            if freedom > 0:
-                memory[LATELY] = 0.9 * memory[LATELY] + 0.1 * left / freedom
-            if forgetting < 1.0 and memory[LATELY] > max(ALARM * noise, WORTH_ALARM) ** 2:
-                memory[:] = 0.0
-                H[:] = 0.0
-                recent[:] = 0.0
-                sums[:] = 0.0
-                theta_out[t] = theta
-                continue
-            memory[LEFT] = forgetting * memory[LEFT] + left
-            memory[FREEDOM] = forgetting * memory[FREEDOM] + freedom
-            metric_step(H, Pr, g, theta, r_lo, r_hi, d)
-        move(theta, d, Pr, r_fixed, r_lo, r_hi)
-        theta_out[t] = theta
+            metric_step(theta_set, theta, state.H, g, d)
+        move(theta_set, theta, d)
+        out.thetas[t] = theta
     return Y.shape[0]

@@ -66,10 +66,7 @@ def test_information_agrees_with_finite_differences():
     Y = seen(2, 12, 0.15)
     low, high = lam_of(np.array([1e-3, 1 - 1e-3]))
     H, g = np.empty((8, 8)), np.empty(8)
-    total, _, _ = kernels.inform_many(
-        Q, frontier.lams, frontier.portfolios, frontier.directions, frontier.states,
-        len(frontier.lams), Y, low, high, H, g,
-    )  # fmt: skip
+    total, _, _ = kernels.information_of_all(Q, frontier.path, Y, low, high, H, g)
     terms = [naive_information(problem, theta, y) for y in Y]
     assert np.allclose(H, sum(a for a, _ in terms), rtol=1e-4, atol=1e-4 * np.abs(H).max())
     assert np.allclose(g, sum(b for _, b in terms), rtol=1e-4, atol=1e-4 * np.abs(g).max())
@@ -277,17 +274,13 @@ def test_a_proof_handed_on_never_claims_too_much(upper):
         y = imop.solve(problem, TRUE, first) + 0.01 * rng.normal(size=8)
         eta, off = 5.0, (y.sum() - 1) / 8
         best = imop.implicit_update(problem, theta, y, first, eta).objective
-        mu, proof = np.zeros(25), np.empty(6)
+        root, proof = kernels.empty_root(25), np.empty(6)
+        step = kernels.Step(theta, y, float(lam_of(second)), eta, 0.0)
         kernels.portfolio_update(
-            a.covariance, a.budget_covariance, a.covariance_budget_covariance, t.projector,
-            t.offset, t.lower, t.upper, a.caps, theta, y, float(lam_of(second)), eta, 0.0,
-            np.empty(0, np.int8), best, 2000, np.empty(25, np.int64), np.zeros(25, np.int64), 0,
-            mu, np.empty(8), np.empty(8),
-        )  # fmt: skip
-        kernels.proof_terms(
-            best, a.covariance, t.projector, a.caps, theta, t.lower, t.upper, y,
-            a.covariance @ (y - off), off, eta, mu, proof,
-        )  # fmt: skip
+            a, t.arrays, step, np.empty(0, np.int8), best, 2000, root, np.empty(8), np.empty(8)
+        )
+        seen = kernels.Observation(theta, y, a.covariance @ (y - off), off, eta)
+        kernels.proof_terms(a, t.arrays, seen, best, root.mu, proof)
         bound = kernels.proven_from(proof, float(lam_of(third)))
         optimum = imop.implicit_update(problem, theta, y, third, eta).objective
         assert min(bound, best) <= optimum * (1 + 1e-9) + 1e-12
