@@ -25,10 +25,10 @@ RIDGE = 1e-9  # share of the largest eigenvalue added where a matrix has a null 
 def vector(value: ArrayLike, what: str) -> Vector:
     """A list of finite numbers."""
     try:
-        array = np.atleast_1d(np.array(value, dtype=float))
+        array = np.array(value, dtype=float, ndmin=1)
     except (TypeError, ValueError):
         raise InvalidInput(f"{what} must be numbers.") from None
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
+    if array.ndim != 1 or not np.isfinite(array).all():
         raise InvalidInput(f"{what} must be a list of finite numbers.")
     return array
 

@@ -99,7 +99,7 @@ def batch_update(
     rows = _Stack.of(problem, start, means, list(groups), shares)
     best = np.empty(rows.start.size)
     size = rows.start.size
-    _, bound, nodes, improved = kernels.branch_and_bound(
+    _, bound, nodes, improved = kernels.solve_tree(
         kernels.Rows(rows.gram, rows.scale, rows.start, rows.lower, rows.upper, rows.free),
         kernels.Pairs(rows.pair_x, rows.pair_s, rows.case),
         rows.region, np.inf, node_limit, kernels.empty_root(size), best,

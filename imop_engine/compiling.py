@@ -83,10 +83,11 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def borrowing(function: Callable[..., Any]) -> Any:
-    """A kernel that makes no array and returns none: whoever calls it keeps them alive.
+    """A kernel that makes no array, is handed none by another kernel, and returns none.
 
-    So nothing in it is reference counted. Counting each array of a named tuple at each call would
-    cost a fifth of a round.
+    Whoever calls it keeps its arrays alive, so nothing in it is reference counted: counting each
+    array of a named tuple at each call would cost a fifth of a round. numba refuses to compile one
+    that makes an array, `_Files` one that returns an array, a test one that receives an array.
     """
     return _compiled(function, {"_nrt": False})
 
@@ -104,15 +105,17 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
     dispatcher = njit(**OPTIONS, **options)(function)
     if hasattr(dispatcher, "_cache"):  # not where compilation is switched off
-        dispatcher._cache = _Files(f"{function.__module__.rsplit('.')[-1]}.{function.__name__}")
+        name = f"{function.__module__.rsplit('.')[-1]}.{function.__name__}"
+        dispatcher._cache = _Files(name, options["_nrt"])
     return dispatcher
 
 
 class _Files:
     """What numba asks of a cache, with one file for each kernel, signature and processor."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, counted: bool) -> None:
         self.name = name
+        self.counted = counted  # whether references to arrays are
         self.cache_path = str(folder())
 
     def _file(self, signature: object, codegen: Any) -> Path:
@@ -131,9 +134,21 @@ class _Files:
         return CompileResult._rebuild(target_context, *pickle.loads(stored))
 
     def save_overload(self, signature: object, result: Any) -> None:
-        """Keep what was just compiled: written aside, then put in place whole."""
+        """Keep what was just compiled: written aside, then put in place whole.
+
+        Args:
+            signature: the types of the arguments.
+            result: what numba compiled for them.
+
+        Raises:
+            TypeError: if it would return an array that nobody counts.
+        """
         from numba.core.serialize import dumps
 
+        returned = result.signature.return_type
+        models = result.target_context.data_model_manager
+        if not self.counted and models[returned].contains_nrt_meminfo():
+            raise TypeError(f"{self.name} returns {returned}: compile it with `compiled`.")
         write_whole(self._file(signature, result.codegen), dumps(result._reduce()))
 
 

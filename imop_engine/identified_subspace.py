@@ -58,20 +58,23 @@ class IdentifiedSubspace:
         if assets.size == 0:
             return cls(assets, inverse, np.zeros((0, n)), response, anchored)
         scale = 1.0 / np.sqrt(diagonal[assets])
-        H = information[np.ix_(assets, assets)] * np.outer(scale, scale)
+        block = np.ix_(assets, assets)
+        unit = np.outer(scale, scale)
+        H = information[block] * unit
         G = theta.equalities[:, assets] * scale
-        basis, solve = _null_space(G)
+        basis = _null_space(G)
         values, vectors = np.linalg.eigh(basis.T @ H @ basis)
         known = values > zero
         inside = basis @ vectors[:, known]
         core = (inside / values[known]) @ inside.T
-        block = np.ix_(assets, assets)
-        inverse[block] = core * np.outer(scale, scale)
+        inverse[block] = core * unit
         left = (scale[:, None] * (basis @ vectors[:, ~known])).T
         directions = np.zeros((len(left), n))
         directions[:, assets] = left / np.linalg.norm(left, axis=1, keepdims=True)
         # an asset without information moves by one: the others must keep the anchors, and follow
-        for u in np.flatnonzero(~informed):
+        bare = np.flatnonzero(~(informed | anchored))  # an anchored one does not move
+        solve = _pseudo_inverse(G) if bare.size else np.zeros((assets.size, len(G)))
+        for u in bare:
             pull = theta.equalities[:, u]
             first = -solve @ pull
             if np.any(np.abs(G @ first + pull) > UNTOUCHED * np.abs(pull).max(initial=0.0)):
@@ -108,13 +111,18 @@ class IdentifiedSubspace:
         return result
 
 
-def _null_space(rows: Matrix) -> tuple[Matrix, Matrix]:
-    """An orthonormal basis of the null space, and the pseudo-inverse."""
-    n = rows.shape[1]
+def _null_space(rows: Matrix) -> Matrix:
+    """An orthonormal basis of the null space."""
     if rows.shape[0] == 0:
-        return np.eye(n), np.zeros((n, 0))
+        return np.eye(rows.shape[1])
     _, singular, right = np.linalg.svd(rows)
     rank = int((singular > DEPENDENT_ANCHORS * singular.max(initial=0.0)).sum())
     basis: Matrix = right[rank:].T
+    return basis
+
+
+def _pseudo_inverse(rows: Matrix) -> Matrix:
+    if rows.shape[0] == 0:
+        return np.zeros((rows.shape[1], 0))
     inverse: Matrix = np.asarray(np.linalg.pinv(rows, rcond=DEPENDENT_ANCHORS), dtype=float)
-    return basis, inverse
+    return inverse

@@ -24,6 +24,7 @@ from imop_engine.weights import EDGE, lam_of
 
 MOST_STEPS = 100  # of a polish; it takes about five
 LAST_STEP = 1e-10  # a step this small, as a share of the spread of the returns, is the last
+LOWEST_LAM, HIGHEST_LAM = lam_of(np.array([EDGE, 1.0 - EDGE]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,8 @@ def polish(problem: Problem, decisions: Any, theta: ArrayLike) -> Polished:
         step = np.empty(current.size)
         kernels.metric_step(problem.theta.arrays, current, here.metric, here.gradient, step)
         settled = True
-        while np.linalg.norm(step) > LAST_STEP * max(float(np.ptp(current)), LAST_STEP):
+        shortest = LAST_STEP * max(float(np.ptp(current)), LAST_STEP)
+        while np.sqrt(step @ step) > shortest:
             trial = current.copy()
             kernels.move(problem.theta.arrays, trial, step.copy())
             there = LeastSquaresInformation.at(problem, trial, Y)
@@ -111,10 +113,9 @@ class LeastSquaresInformation:
             Y: The decisions, one in each row.
         """
         frontier = efficient_frontier(problem, theta)
-        low, high = lam_of(np.array([EDGE, 1.0 - EDGE]))
         metric, gradient = np.empty((theta.size, theta.size)), np.empty(theta.size)
         loss, left, freedom = kernels.information_of_all(
-            problem.covariance, frontier.path, Y, low, high, metric, gradient
+            problem.covariance, frontier.path, Y, LOWEST_LAM, HIGHEST_LAM, metric, gradient
         )
         return cls(float(loss), float(left), int(freedom), metric, gradient)
 

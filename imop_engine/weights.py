@@ -19,17 +19,20 @@ EDGE = 1e-3  # weights keep this far from 0 and 1 where an objective is not stri
 def lam_of(weight: ArrayLike) -> Vector:
     """lam = w / (2 (1 - w)), the price of risk that goes with weight w; inf at w = 1."""
     w = np.asarray(weight, dtype=float)
-    with np.errstate(divide="ignore"):
-        result: Vector = np.where(w < 1.0, w / (2.0 * np.where(w < 1.0, 1.0 - w, 1.0)), np.inf)
-    return result
+    below = w < 1.0
+    if below.all():
+        return np.asarray(w / (2.0 * (1.0 - w)))
+    return np.where(below, w / (2.0 * np.where(below, 1.0 - w, 1.0)), np.inf)
 
 
 def weight_of(lam: ArrayLike) -> Vector:
     """The inverse of `lam_of`."""
     value = np.asarray(lam, dtype=float)
-    finite = np.where(np.isfinite(value), value, 0.0)
-    result: Vector = np.where(np.isfinite(value), 2.0 * finite / (1.0 + 2.0 * finite), 1.0)
-    return result
+    is_finite = np.isfinite(value)
+    if is_finite.all():
+        return np.asarray(2.0 * value / (1.0 + 2.0 * value))
+    finite = np.where(is_finite, value, 0.0)
+    return np.where(is_finite, 2.0 * finite / (1.0 + 2.0 * finite), 1.0)
 
 
 def check_weight(problem: Problem, weight: ArrayLike) -> Vector:

@@ -13,7 +13,7 @@ Nothing here validates: the frozen objects that call it already did.
 """
 
 from imop_engine import compiling
-from imop_engine.kernels.branch_and_bound import branch_and_bound
+from imop_engine.kernels.branch_and_bound import solve_tree
 from imop_engine.kernels.constants import (
     ANY,
     FREE,
@@ -121,7 +121,6 @@ __all__ = [
     "Trace",
     "UpdateRows",
     "assign_many",
-    "branch_and_bound",
     "empty_root",
     "empty_trace",
     "empty_working_set",
@@ -144,6 +143,7 @@ __all__ = [
     "proven_from",
     "regions",
     "segment_of",
+    "solve_tree",
     "trace",
 ]
 

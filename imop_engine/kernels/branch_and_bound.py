@@ -24,7 +24,7 @@ from imop_engine.kernels.constants import (
 )
 from imop_engine.kernels.copying import copy_into
 from imop_engine.kernels.node import move_centre, ridge_cost, solve_node, within, without_ridge
-from imop_engine.kernels.nouns import Rows, empty_root, empty_working_set
+from imop_engine.kernels.nouns import Rows, empty_root
 from imop_engine.kernels.open_nodes import (
     copy_node,
     grown,
@@ -33,13 +33,21 @@ from imop_engine.kernels.open_nodes import (
     new_open_nodes,
     store_node,
 )
-from imop_engine.kernels.projection import restart, scale_of, solve_for_row
+from imop_engine.kernels.projection import new_working_set, restart, scale_of, solve_for_row
 
 
 # -- pairs and cases -----------------------------------------------------------------------------
 @inlined
 def set_case(base, pairs, rows, i, c):
-    """Write case c of pair i into the bounds of its two rows."""
+    """Write case c of pair i into the bounds of its two rows.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        pairs: The complementarity pairs and what is known of each at the root.
+        rows: The projection problem with the bounds of the live node.
+        i: The pair.
+        c: Its case.
+    """
     x = pairs.x[i]
     s = pairs.s[i]
     lo = rows.lo
@@ -63,7 +71,14 @@ def set_case(base, pairs, rows, i, c):
 
 @inlined
 def most_violated(base, pairs, case, v):
-    """The undecided pair that is furthest from complementarity, or -1."""
+    """The undecided pair that is furthest from complementarity, or -1.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        pairs: The complementarity pairs and what is known of each at the root.
+        case: What is decided of each pair in the live node.
+        v: Values of the rows.
+    """
     scale = base.scale
     worst = SATISFIED
     best = -1
@@ -92,6 +107,12 @@ def force_cases(base, pairs, best, forced):
     Such a z lies in a ball, 1/2 ||z - z0||_H^2 < best, so no row moves further than
     sqrt(2 best G_ii) from its v0. Rows that touch a free column can move at no cost; but with one
     free column the difference of two of them cannot.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        pairs: The complementarity pairs and what is known of each at the root.
+        best: The value of the best update so far.
+        forced: Receives the case of each pair.
     """
     G = base.G
     v0 = base.v0
@@ -151,6 +172,15 @@ def first_step(rows, work, even, j, sign, miss, value):
     """How much the value grows, at least, when row j must move by `miss`: one dual step.
 
     Where columns are even no multiplier is large, and what the ridge adds is taken off again.
+
+    Args:
+        rows: The projection problem with the bounds of the live node.
+        work: The working set of the live node.
+        even: Whether each free column has entries of one size only.
+        j: The row.
+        sign: 1 where the row must rise, -1 where it must fall.
+        miss: How far it must move.
+        value: The value that is proven so far.
     """
     G = rows.G
     W = work.W
@@ -203,6 +233,16 @@ def children(base, pairs, rows, work, even, branch, known, value):
     """The two ways to satisfy a pair: (cheaper case, other case, their growths of the value).
 
     x > lower and s > 0: either x = lower, or s <= 0; and the mirror image.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        pairs: The complementarity pairs and what is known of each at the root.
+        rows: The projection problem with the bounds of the live node.
+        work: The working set of the live node.
+        even: Whether each free column has entries of one size only.
+        branch: The pair that is decided.
+        known: What is known of it.
+        value: The value that is proven so far.
     """
     v = work.v
     x = pairs.x[branch]
@@ -226,7 +266,15 @@ def children(base, pairs, rows, work, even, branch, known, value):
 
 @inlined
 def set_cases(base, pairs, rows, work, case):
-    """Write all cases into the bounds; False if a held row sat on a bound that moves by it."""
+    """Write all cases into the bounds; False if a held row sat on a bound that moves by it.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        pairs: The complementarity pairs and what is known of each at the root.
+        rows: The projection problem with the bounds of the live node.
+        work: The working set of the live node.
+        case: What is decided of each pair in the live node.
+    """
     kept = True
     for i in range(case.size):
         set_case(base, pairs, rows, i, case[i])
@@ -239,13 +287,23 @@ def set_cases(base, pairs, rows, work, case):
 
 
 new_root = compiled(empty_root)
-new_working_set = compiled(empty_working_set)
 
 
 # -- the tree ------------------------------------------------------------------------------------
 @borrowing
 def solve_root(base, pairs, rows, work, case, cutoff, shift, root):
-    """Solve the root from the guess in `root`, which then holds what the root ended with."""
+    """Solve the root from the guess in `root`, which then holds what the root ended with.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        pairs: The complementarity pairs and what is known of each at the root.
+        rows: The projection problem with the bounds of the live node.
+        work: The working set of the live node.
+        case: What is decided of each pair in the live node.
+        cutoff: The value from which on a node is of no use.
+        shift: How far the ridge's centre is moved for each free column.
+        root: The working set that the root starts from; receives the one it ends with.
+    """
     for i in range(case.size):
         set_case(base, pairs, rows, i, case[i])
     work.size[0] = root.size[0]
@@ -265,7 +323,7 @@ def solve_root(base, pairs, rows, work, case, cutoff, shift, root):
 
 
 @compiled
-def branch_and_bound(base, pairs, region, best_value, node_limit, root, best_v):
+def solve_tree(base, pairs, region, best_value, node_limit, root, best_v):
     """Global minimum of `project` over all ways to satisfy the complementarity pairs.
 
     An undecided pair keeps the weaker, one-sided condition: a convex relaxation, so a lower bound.
@@ -276,12 +334,20 @@ def branch_and_bound(base, pairs, region, best_value, node_limit, root, best_v):
     working set and multipliers out.
 
     Returns (value, bound, nodes, improved); best_v receives the rows of the best leaf.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        pairs: The complementarity pairs and what is known of each at the root.
+        region: The case of each pair at theta; empty where it is not known.
+        best_value: The value of an update found elsewhere; inf where there is none.
+        node_limit: How many nodes are visited at most.
+        root: The working set that the root starts from; receives the one it ends with.
+        best_v: Receives the rows of the best leaf.
     """
     rows = Rows(base.G, base.scale, base.v0.copy(), base.lo.copy(), base.hi.copy(), base.free)
     work = new_working_set(base.v0.size)
-    waiting = new_open_nodes(
-        np.int64(64), pairs, base
-    )  # grows when needed: most trees end within ten nodes
+    # it grows when needed: most trees end within ten nodes
+    waiting = new_open_nodes(np.int64(64), pairs, base)
     count = 0
     even = are_even(base)
     shift = np.zeros(base.free)

@@ -43,7 +43,18 @@ def cholesky_solve(L, k, b):
 
 @borrowing
 def free_add(Q, L, free, nf, i):
-    """Let asset i into the free set: one more row of the Cholesky factor of Q_FF."""
+    """Let asset i into the free set: one more row of the Cholesky factor of Q_FF.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        L: Cholesky factor of Q over the free assets.
+        free: Numbers of the free assets, in the order of the factor.
+        nf: How many assets are free.
+        i: The asset.
+
+    Returns:
+        How many assets are free now.
+    """
     pivot = Q[i, i]
     for a in range(nf):
         t = Q[i, free[a]]
@@ -59,7 +70,17 @@ def free_add(Q, L, free, nf, i):
 
 @borrowing
 def free_drop(L, free, nf, i):
-    """Take asset i out of the free set, by rotations of the factor's later rows."""
+    """Take asset i out of the free set, by rotations of the factor's later rows.
+
+    Args:
+        L: Cholesky factor of Q over the free assets.
+        free: Numbers of the free assets, in the order of the factor.
+        nf: How many assets are free.
+        i: The asset.
+
+    Returns:
+        How many assets are free now.
+    """
     p = 0
     while free[p] != i:
         p += 1
@@ -95,7 +116,14 @@ new_trace = compiled(empty_trace)
 
 @borrowing
 def factor_free(Q, L, free, state):
-    """Factor Q_FF of the free assets from nothing; returns their number."""
+    """Factor Q_FF of the free assets from nothing; returns their number.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        L: Cholesky factor of Q over the free assets.
+        free: Numbers of the free assets, in the order of the factor.
+        state: LOWER, FREE or UPPER of each asset.
+    """
     nf = 0
     for i in range(state.size):
         if state[i] == FREE:
@@ -108,6 +136,14 @@ def direction(Q, r, r_size, x, scratch, nf):
     """Solve Q_FF d = r_F - dnu 1, 1'd = 0 into scratch.d and Q d into scratch.qd; returns dnu.
 
     The budget's drift by rounding is taken back in proportion, in d and in x.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        r: Yearly expected returns.
+        r_size: The largest absolute return, for tolerances.
+        x: The portfolio; its budget is put right.
+        scratch: Arrays that are kept between events.
+        nf: How many assets are free.
     """
     free = scratch.free
     L = scratch.L
@@ -173,6 +209,17 @@ def next_event(u, r, r_size, x, state, scratch, nf, lam, dnu):
     """(step, asset, together): the next asset to change and how far off in lam; -1: none.
 
     Two events are one if nothing moves visibly between them: `together` is how near that is.
+
+    Args:
+        u: Caps on the holdings.
+        r: Yearly expected returns.
+        r_size: The largest absolute return, for tolerances.
+        x: A portfolio.
+        state: LOWER, FREE or UPPER of each asset.
+        scratch: Arrays that are kept between events.
+        nf: How many assets are free.
+        lam: w / (2 (1 - w)) of the weight w on return.
+        dnu: How the budget's multiplier moves with lam.
     """
     free = scratch.free
     d = scratch.d
@@ -221,6 +268,15 @@ def trace(Q, u, c0, r, start, lam_max, out):
     because Q is positive definite). A lone free asset never leaves, so the set is never empty.
 
     Returns the number of turning points, negative if it gave up.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        u: Caps on the holdings.
+        c0: Linear cost at lam = 0; zero for a frontier.
+        r: Yearly expected returns.
+        start: The portfolio at lam = 0 and the state of each asset in it.
+        lam_max: Where to stop.
+        out: Receives the pieces.
     """
     n = r.size
     x = start.x.copy()
@@ -278,7 +334,13 @@ def trace(Q, u, c0, r, start, lam_max, out):
 
 @borrowing
 def segment_of(lams, count, lam):
-    """The number of the last turning point at or below lam."""
+    """The number of the last turning point at or below lam.
+
+    Args:
+        lams: The turning points, ascending.
+        count: How many of them are filled.
+        lam: w / (2 (1 - w)) of the weight w on return.
+    """
     k = 0
     while k + 1 < count and lams[k + 1] <= lam:
         k += 1
@@ -287,7 +349,14 @@ def segment_of(lams, count, lam):
 
 @inlined
 def squared_distance(path, seg, lam, y):
-    """||y - x(lam)||^2 without the cancellation of the expanded square."""
+    """||y - x(lam)||^2 without the cancellation of the expanded square.
+
+    Args:
+        path: The frontier piece by piece.
+        seg: The number of a piece.
+        lam: w / (2 (1 - w)) of the weight w on return.
+        y: An observed decision.
+    """
     total = 0.0
     step = lam - path.lams[seg]
     for i in range(y.size):
@@ -298,7 +367,15 @@ def squared_distance(path, seg, lam, y):
 
 @borrowing
 def multiplier_at(Q, theta, x, state, lam):
-    """The budget's multiplier at a portfolio, from any free asset's stationarity."""
+    """The budget's multiplier at a portfolio, from any free asset's stationarity.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        theta: Yearly expected returns.
+        x: A portfolio.
+        state: LOWER, FREE or UPPER of each asset.
+        lam: w / (2 (1 - w)) of the weight w on return.
+    """
     for i in range(x.size):
         if state[i] == FREE:
             nu = lam * theta[i]
@@ -314,6 +391,12 @@ def nearest_on_grid(path, count, grid, y):
 
     Ties go to the weight nearest 1/2 (lam nearest 1/2 on the log scale), then to the smaller one:
     at r = 0 every weight gives the same portfolio, and the ends would say the most for no reason.
+
+    Args:
+        path: The frontier piece by piece.
+        count: How many pieces of the path are filled.
+        grid: Candidate weights as lam, ascending.
+        y: An observed decision.
     """
     lams = path.lams
     xs = path.xs
@@ -358,6 +441,13 @@ def nearest_on_trace(path, count, y, low, high):
 
     The paper's ideal loss: no grid. lam is kept in [low, high]; where a stretch of lam gives the
     same portfolio, the one nearest 1/2 stands for it.
+
+    Args:
+        path: The frontier piece by piece.
+        count: How many pieces of the path are filled.
+        y: An observed decision.
+        low: The least lam.
+        high: The greatest lam.
     """
     lams = path.lams
     xs = path.xs
@@ -396,7 +486,14 @@ def nearest_on_trace(path, count, y, low, high):
 
 @inlined
 def point_at(path, seg, lam, out):
-    """Write the portfolio at lam, on piece seg, into `out`."""
+    """Write the portfolio at lam, on piece seg, into `out`.
+
+    Args:
+        path: The frontier piece by piece.
+        seg: The number of a piece.
+        lam: w / (2 (1 - w)) of the weight w on return.
+        out: Receives the portfolio.
+    """
     step = lam - path.lams[seg]
     for i in range(out.size):
         out[i] = path.xs[seg, i] + step * path.ds[seg, i]
@@ -404,7 +501,17 @@ def point_at(path, seg, lam, out):
 
 @borrowing
 def project_many(path, Y, low, high, lam_out, point_out, distance_out):
-    """`nearest_on_trace` for every row of Y, on a path that fills its arrays."""
+    """`nearest_on_trace` for every row of Y, on a path that fills its arrays.
+
+    Args:
+        path: The frontier piece by piece.
+        Y: The decisions, one in each row.
+        low: The least lam.
+        high: The greatest lam.
+        lam_out: Receives the lam of the nearest portfolio for each row.
+        point_out: Receives that portfolio.
+        distance_out: Receives the distance of each row.
+    """
     for t in range(Y.shape[0]):
         lam, seg, distance = nearest_on_trace(path, path.lams.size, Y[t], low, high)
         lam_out[t] = lam
@@ -414,7 +521,15 @@ def project_many(path, Y, low, high, lam_out, point_out, distance_out):
 
 @borrowing
 def assign_many(path, grid, Y, k_out, distance_out):
-    """`nearest_on_grid` for every row of Y, on a path that fills its arrays."""
+    """`nearest_on_grid` for every row of Y, on a path that fills its arrays.
+
+    Args:
+        path: The frontier piece by piece.
+        grid: Candidate weights as lam, ascending.
+        Y: The decisions, one in each row.
+        k_out: Receives the number of the nearest weight for each row.
+        distance_out: Receives the distance of each row.
+    """
     for t in range(Y.shape[0]):
         k, _, distance = nearest_on_grid(path, path.lams.size, grid, Y[t])
         k_out[t] = k

@@ -7,7 +7,7 @@ free columns, K of weights.
 import numpy as np
 
 from imop_engine.compiling import borrowing, compiled, inlined
-from imop_engine.kernels.branch_and_bound import branch_and_bound, new_root, new_working_set
+from imop_engine.kernels.branch_and_bound import new_root, solve_tree
 from imop_engine.kernels.constants import (
     FAR,
     FREE,
@@ -21,7 +21,7 @@ from imop_engine.kernels.constants import (
 )
 from imop_engine.kernels.copying import copy_into
 from imop_engine.kernels.nouns import Forward, ForwardOut, GeneralStep, Rows, UpdateRows
-from imop_engine.kernels.projection import project, recompute, restart
+from imop_engine.kernels.projection import new_working_set, project, recompute, restart
 
 
 # -- forward -------------------------------------------------------------------------------------
@@ -36,7 +36,14 @@ def largest(v):
 
 @inlined
 def unconstrained(forward, k, theta, v0):
-    """Rows at the unconstrained decision of weight k."""
+    """Rows at the unconstrained decision of weight k.
+
+    Args:
+        forward: What decisions at each weight need.
+        k: The weight.
+        theta: The parameters now.
+        v0: Receives the rows.
+    """
     n = forward.c0.shape[1]
     v0[:] = 0.0
     for j in range(n):
@@ -52,6 +59,13 @@ def forward_all(forward, lo, hi, theta, out):
     """S(w_k, theta) for every weight, each started from its neighbour's working set.
 
     Returns the number of the first weight that has no decision, or -1.
+
+    Args:
+        forward: What decisions at each weight need.
+        lo: Lower bounds of the rows.
+        hi: Upper bounds of the rows.
+        theta: The parameters now.
+        out: Receives the decision of each weight, its multipliers and sides.
     """
     m = lo.size
     work = new_working_set(m)
@@ -86,7 +100,13 @@ def forward_all(forward, lo, hi, theta, out):
 
 @inlined
 def set_right_hand_side(bounds, theta, n):
-    """Write b(theta) into the bounds of the rows A x."""
+    """Write b(theta) into the bounds of the rows A x.
+
+    Args:
+        bounds: Bounds of the rows and how they move with theta.
+        theta: The parameters now.
+        n: How many variables the decision has.
+    """
     for i in range(bounds.rhs0.size):
         b = bounds.rhs0[i]
         for j in range(theta.size):
@@ -96,7 +116,15 @@ def set_right_hand_side(bounds, theta, n):
 
 @compiled
 def is_empty_at(forward, k, bounds, theta, n):
-    """Whether theta allows no decision: on the edge of those that do, rounding decides."""
+    """Whether theta allows no decision: on the edge of those that do, rounding decides.
+
+    Args:
+        forward: What decisions at each weight need.
+        k: The weight.
+        bounds: Bounds of the rows and how they move with theta.
+        theta: The parameters now.
+        n: How many variables the decision has.
+    """
     set_right_hand_side(bounds, theta, n)
     size = bounds.lo.size
     out = ForwardOut(np.empty((1, n)), np.empty((1, size)), np.empty((1, size), np.int64))
@@ -109,7 +137,13 @@ def is_empty_at(forward, k, bounds, theta, n):
 
 @borrowing
 def regions(sides, pair_case, out):
-    """The case of each pair at a forward solution, from the sides of its rows."""
+    """The case of each pair at a forward solution, from the sides of its rows.
+
+    Args:
+        sides: Of each row at the solution: 1 on its lower bound, -1 on its upper, 0 on none.
+        pair_case: What is known of each pair before.
+        out: Receives the case of each pair.
+    """
     for i in range(pair_case.size):
         if pair_case[i] == FREE:
             out[i] = FREE
@@ -144,7 +178,15 @@ def nearest_row(X, y, middle):
 
 @borrowing
 def nearest_rows(X, Y, middle, k_out, distance_out):
-    """`nearest_row` for every row of Y."""
+    """`nearest_row` for every row of Y.
+
+    Args:
+        X: The decision at each weight.
+        Y: The decisions, one in each row.
+        middle: How far each weight is from the even one; ties go to the least.
+        k_out: Receives the number of the nearest weight for each row.
+        distance_out: Receives the distance of each row.
+    """
     for t in range(Y.shape[0]):
         k = nearest_row(X, Y[t], middle)
         k_out[t] = k
@@ -157,7 +199,13 @@ def nearest_rows(X, Y, middle, k_out, distance_out):
 # -- the implicit update -------------------------------------------------------------------------
 @inlined
 def on_plane(shared, y, y0):
-    """y0: the point of E x = d nearest to y. Returns its squared distance."""
+    """y0: the point of E x = d nearest to y. Returns its squared distance.
+
+    Args:
+        shared: What the rows have in common at all weights.
+        y: An observed decision.
+        y0: Receives the point.
+    """
     n = y.size
     copy_into(y0, shared.point)
     for i in range(n):
@@ -171,7 +219,14 @@ def on_plane(shared, y, y0):
 
 @inlined
 def row_value(rows, i, x, theta):
-    """Row i of the optimality conditions at x and theta, without its multipliers."""
+    """Row i of the optimality conditions at x and theta, without its multipliers.
+
+    Args:
+        rows: The optimality conditions at one weight.
+        i: The row.
+        x: A decision.
+        theta: The parameters now.
+    """
     t = rows.constant[i]
     for j in range(x.size):
         t += rows.on_x[i, j] * x[j]
@@ -182,7 +237,14 @@ def row_value(rows, i, x, theta):
 
 @compiled
 def update_problem(rows, shared, step, y0):
-    """The rows of an update as a projection problem."""
+    """The rows of an update as a projection problem.
+
+    Args:
+        rows: The optimality conditions at one weight.
+        shared: What the rows have in common at all weights.
+        step: One update: theta, the decision, the rate and the multipliers at theta.
+        y0: The point of E x = d nearest to the decision.
+    """
     on_free = shared.on_free
     count = rows.constant.size
     q = on_free.shape[1]
@@ -230,6 +292,17 @@ def general_update(rows, shared, theta_set, step, region, best_value, node_limit
 
     step.multipliers (u, v) at theta are the centre of the ridge. Same answer as
     `portfolio_update`, without its shortcuts: (value, bound, nodes, improved).
+
+    Args:
+        rows: The optimality conditions at one weight.
+        shared: What the rows have in common at all weights.
+        theta_set: Where theta may lie.
+        step: One update: theta, the decision, the rate and the multipliers at theta.
+        region: The case of each pair at theta; empty where it is not known.
+        best_value: The value of an update found elsewhere; inf where there is none.
+        node_limit: How many nodes are visited at most.
+        theta_new: Receives the new theta.
+        x_new: Receives the decision that goes with it.
     """
     n = step.y.size
     size = step.theta.size
@@ -238,7 +311,7 @@ def general_update(rows, shared, theta_set, step, region, best_value, node_limit
     base = update_problem(rows, shared, step, y0)
     m = base.v0.size
     best_v = np.empty(m)
-    value, bound, nodes, improved = branch_and_bound(
+    value, bound, nodes, improved = solve_tree(
         base, shared.pairs, region, best_value - off, node_limit, new_root(m), best_v
     )
     if improved:
@@ -255,7 +328,17 @@ def general_update(rows, shared, theta_set, step, region, best_value, node_limit
 
 @inlined
 def may_help(rows, theta, y, m, reach_x, reach_theta, unsure):
-    """Mark the multipliers that may be positive for a solution within reach of y and theta."""
+    """Mark the multipliers that may be positive for a solution within reach of y and theta.
+
+    Args:
+        rows: The optimality conditions at one weight.
+        theta: The parameters now.
+        y: An observed decision.
+        m: How many inequalities there are.
+        reach_x: How far a better decision lies from y at most.
+        reach_theta: How far a better theta lies from this one at most.
+        unsure: Receives the marks.
+    """
     n = y.size
     for a in range(unsure.size):
         unsure[a] = True  # an equality's multiplier may always help
@@ -273,7 +356,16 @@ def may_help(rows, theta, y, m, reach_x, reach_theta, unsure):
 
 @compiled
 def general_cannot_beat(rows, shared, best, theta, y, eta):
-    """`cannot_beat` for any problem: s_i = 0 where y is safely inside and no multiplier helps."""
+    """`cannot_beat` for any problem: s_i = 0 where y is safely inside and no multiplier helps.
+
+    Args:
+        rows: The optimality conditions at one weight.
+        shared: What the rows have in common at all weights.
+        best: The value of the best update so far.
+        theta: The parameters now.
+        y: An observed decision.
+        eta: The learning rate.
+    """
     on_free = shared.on_free
     n = y.size
     reach_x = np.sqrt(best / eta)
@@ -311,6 +403,17 @@ def general_run(forward, rows, shared, theta_set, bounds, settings, theta, Y, ou
     """Algorithms 1 (full) and 2 over the decisions in Y; theta is changed in place.
 
     Returns the number of rounds done: fewer than there are if some weight has no decision.
+
+    Args:
+        forward: What decisions at each weight need.
+        rows: The optimality conditions at all weights.
+        shared: What the rows have in common at all weights.
+        theta_set: Where theta may lie.
+        bounds: Bounds of the rows and how they move with theta.
+        settings: How a stream is learned from.
+        theta: The parameters now.
+        Y: The decisions, one in each row.
+        out: Receives what each round reports.
     """
     K = forward.gram.shape[0]
     n = Y.shape[1]

@@ -31,7 +31,13 @@ def ridge_cost(rows, mu):
 
 @inlined
 def move_centre(base, shift, out):
-    """Rows at the unconstrained minimum when the ridge's centre is moved by `shift`."""
+    """Rows at the unconstrained minimum when the ridge's centre is moved by `shift`.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        shift: How far the ridge's centre is moved for each free column.
+        out: Receives the rows.
+    """
     q = base.free
     m = out.size
     copy_into(out, base.v0)
@@ -68,6 +74,14 @@ def solve_node(base, rows, work, value, cutoff, shift):
     """`project`, checked: (status, value, sound). The value is a bound only if sound.
 
     rows.v0 and shift are the node's centre of the ridge, which `solve_again` may move.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        rows: The projection problem with the bounds of the live node.
+        work: The working set of the live node.
+        value: The value that is proven so far.
+        cutoff: The value from which on a node is of no use.
+        shift: How far the ridge's centre is moved for each free column.
     """
     status, value = project(rows, work, value, cutoff, 50 * (rows.v0.size + 1))
     if status == INFEASIBLE:
@@ -86,6 +100,14 @@ def solve_again(base, rows, work, aged, cutoff, shift):
     A multiplier that must be large (its column is small where it counts) is expensive near a
     centre far away, and the node would seem worse than it is. Moves in one direction double, since
     proximal steps are short where the ridge is stiff. Returns what `solve_node` does.
+
+    Args:
+        base: The projection problem with the bounds it has before any pair is decided.
+        rows: The projection problem with the bounds of the live node.
+        work: The working set of the live node.
+        aged: Whether the inverse is old.
+        cutoff: The value from which on a node is of no use.
+        shift: How far the ridge's centre is moved for each free column.
     """
     mu = work.mu
     q = rows.free

@@ -17,6 +17,11 @@ def new_open_nodes(capacity, pairs, base):
 
     Small trees keep the inverse, the multipliers and the rows of a node that waits, so that it
     goes on where its parent stopped; large ones save memory and factor again.
+
+    Args:
+        capacity: For how many nodes there is room.
+        pairs: The complementarity pairs and what is known of each at the root.
+        base: The projection problem with the bounds it has before any pair is decided.
     """
     m = base.v0.size
     kept = m * (m + 2) if m <= SNAPSHOT_ROWS else 0
@@ -44,7 +49,14 @@ def copy_node(source, i, target, k):
 
 @compiled
 def grown(waiting, count, pairs, base):
-    """The same nodes with room for four times as many."""
+    """The same nodes with room for four times as many.
+
+    Args:
+        waiting: The nodes that wait.
+        count: How many nodes wait.
+        pairs: The complementarity pairs and what is known of each at the root.
+        base: The projection problem with the bounds it has before any pair is decided.
+    """
     larger = new_open_nodes(4 * waiting.size.size, pairs, base)
     for i in range(count):
         copy_node(waiting, i, larger, i)
@@ -53,7 +65,19 @@ def grown(waiting, count, pairs, base):
 
 @inlined
 def store_node(waiting, k, case, branch, decided, shift, work, bound, value):
-    """Let a child of the live node wait in place k: pair `branch` is decided in it."""
+    """Let a child of the live node wait in place k: pair `branch` is decided in it.
+
+    Args:
+        waiting: The nodes that wait.
+        k: The place.
+        case: What is decided of each pair in the live node.
+        branch: The pair that is decided in the child.
+        decided: Its case there.
+        shift: How far the ridge's centre is moved for each free column.
+        work: The working set of the live node.
+        bound: A value that the child cannot go below.
+        value: The value that is proven so far.
+    """
     W = work.W
     nw = work.size[0]
     copy_into(waiting.case[k], case)
@@ -75,7 +99,15 @@ def store_node(waiting, k, case, branch, decided, shift, work, bound, value):
 
 @inlined
 def load_node(waiting, k, case, shift, work):
-    """Make node k the live one; returns its (bound, value)."""
+    """Make node k the live one; returns its (bound, value).
+
+    Args:
+        waiting: The nodes that wait.
+        k: The place.
+        case: What is decided of each pair in the live node.
+        shift: How far the ridge's centre is moved for each free column.
+        work: The working set of the live node.
+    """
     W = work.W
     copy_into(case, waiting.case[k])
     copy_into(shift, waiting.shift[k])

@@ -7,7 +7,7 @@ budget_covariance, covariance_budget_covariance and theta's projector.
 import numpy as np
 
 from imop_engine.compiling import borrowing, compiled, inlined
-from imop_engine.kernels.branch_and_bound import branch_and_bound, new_root
+from imop_engine.kernels.branch_and_bound import new_root, solve_tree
 from imop_engine.kernels.constants import ANY, LOWER_OR_FREE, MULTIPLIER_RIDGE, PRUNE, ZERO_LOSS
 from imop_engine.kernels.critical_line import (
     multiplier_at,
@@ -23,7 +23,16 @@ from imop_engine.kernels.nouns import Observation, Pairs, Rows, Start, Step
 
 @inlined
 def update_gram(market, theta_set, lam, eta, G, scale):
-    """Gram matrix and scales of the rows of an update: x, s, r and the budget's multiplier."""
+    """Gram matrix and scales of the rows of an update: x, s, r and the budget's multiplier.
+
+    Args:
+        market: The portfolio problem.
+        theta_set: Where theta may lie.
+        lam: w / (2 (1 - w)) of the weight w on return.
+        eta: The learning rate.
+        G: Receives the Gram matrix.
+        scale: Receives the scales.
+    """
     PQ = market.budget_covariance
     QPQ = market.covariance_budget_covariance
     Pr = theta_set.projector
@@ -66,6 +75,17 @@ def portfolio_update(
     P = I - 11'/n (inside PQ, QPQ) and Pr.
 
     Returns (value, bound, nodes, improved).
+
+    Args:
+        market: The portfolio problem.
+        theta_set: Where theta may lie.
+        step: One update: theta, the decision, its weight and the rate.
+        region: The state of each asset at theta; empty where it is not worth an incumbent.
+        best_value: The value of an update found elsewhere; inf where there is none.
+        node_limit: How many nodes are visited at most.
+        root: The working set that the root starts from; receives the one it ends with.
+        theta_new: Receives the new theta.
+        x_new: Receives the decision that goes with it.
     """
     Q = market.covariance
     u = market.caps
@@ -104,7 +124,7 @@ def portfolio_update(
     constant = step.eta * off * off * n
     best_v = np.empty(m)
     rows = Rows(G, scale, v0, lo, hi, np.int64(1))
-    value, bound, nodes, improved = branch_and_bound(
+    value, bound, nodes, improved = solve_tree(
         rows, pairs, region, best_value - constant, node_limit, root, best_v
     )
     if improved:
@@ -124,6 +144,13 @@ def cannot_beat(market, theta_set, seen, best, lam):
     A better x lies within sqrt(best / eta) of y, so assets that y holds by more than that are held
     in x too, strictly between their bounds. Any two such assets have s_i = s_j = 0: one equation
     in (x, r) that y and theta miss by `miss`, and whose least repair is a lower bound.
+
+    Args:
+        market: The portfolio problem.
+        theta_set: Where theta may lie.
+        seen: What the proofs need of a decision.
+        best: The value of the best update so far.
+        lam: w / (2 (1 - w)) of the weight w on return.
     """
     QPQ = market.covariance_budget_covariance
     u = market.caps
@@ -158,6 +185,15 @@ def signed_multipliers(market, theta_set, seen, best, mu, mx, ms):
     Such an x (found now or later) lies within `reach` of y: this says which assets may sit on a
     bound.
     Returns (an asset that is surely inside its bounds or -1, what the bounds on x and r add).
+
+    Args:
+        market: The portfolio problem.
+        theta_set: Where theta may lie.
+        seen: What the proofs need of a decision.
+        best: The value of the best update so far.
+        mu: Multipliers of the rows.
+        mx: Receives the multipliers of x.
+        ms: Receives those of s.
     """
     u = market.caps
     y = seen.y
@@ -198,6 +234,14 @@ def proof_terms(market, theta_set, seen, best, mu, terms):
     Any multipliers with the right signs prove a bound, whatever weight they come from. Of the root
     of a neighbour they prove nearly as much as solving the root anew, and as a function of lam the
     proof is six numbers: see `proven_from`.
+
+    Args:
+        market: The portfolio problem.
+        theta_set: Where theta may lie.
+        seen: What the proofs need of a decision.
+        best: The value of the best update so far.
+        mu: Multipliers of the rows.
+        terms: Receives the six numbers.
     """
     Q = market.covariance
     Pr = theta_set.projector
@@ -254,7 +298,15 @@ def proven_from(terms, lam):
 
 @compiled
 def observe(Q, theta, y, eta, qy):
-    """What the proofs need of a decision; qy is written over."""
+    """What the proofs need of a decision; qy is written over.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        theta: The yearly expected returns now.
+        y: An observed decision.
+        eta: The learning rate.
+        qy: Receives Q (y - off).
+    """
     n = y.size
     off = 0.0
     for i in range(n):
@@ -274,6 +326,16 @@ def portfolio_run(market, theta_set, settings, theta, Y, etas, root, out):
     `root` holds the working set that the next root starts from: it belongs to the state of the
     learner, so that a stream gives the same digits in any chunking.
     Returns the number of rounds done: fewer than there are only if a trace gave up.
+
+    Args:
+        market: The portfolio problem.
+        theta_set: Where theta may lie.
+        settings: How a stream is learned from.
+        theta: The parameters now.
+        Y: The decisions, one in each row.
+        etas: The rate of each round.
+        root: The working set that the root starts from; receives the one it ends with.
+        out: Receives what each round reports.
     """
     Q = market.covariance
     grid = settings.grid

@@ -18,6 +18,9 @@ from imop_engine.kernels.constants import (
     REFINEMENTS,
 )
 from imop_engine.kernels.copying import copy_into
+from imop_engine.kernels.nouns import empty_working_set
+
+new_working_set = compiled(empty_working_set)
 
 
 @inlined
@@ -34,7 +37,13 @@ def inverse_add(inv, k, column, pivot):
 
 @inlined
 def inverse_drop(inv, k, p):
-    """Remove row p from the k x k inverse; the last row takes its place."""
+    """Remove row p from the k x k inverse; the last row takes its place.
+
+    Args:
+        inv: Inverse of the Gram matrix over the working set.
+        k: The size of the inverse.
+        p: The row.
+    """
     last = k - 1
     if p != last:
         for i in range(k):
@@ -61,6 +70,12 @@ def solve_for_row(rows, work, nw, j):
     Returns (pivot, own). While the only free column touches no row of the working set its entry of
     the inverse is huge, and row j, the first to touch it, would lose its own part of the pivot to
     rounding: `own` has that part, `add_row` uses it. Otherwise own is nan.
+
+    Args:
+        rows: The projection problem.
+        work: Its working set.
+        nw: How many rows are in the working set.
+        j: The row.
     """
     G = rows.G
     W = work.W
@@ -90,7 +105,16 @@ def solve_for_row(rows, work, nw, j):
 
 @compiled
 def refine_column(G, W, inv, g, column, nw):
-    """Solve once more for what is missing: the row nearly depends on others, or it is rounding."""
+    """Solve once more for what is missing: the row nearly depends on others, or it is rounding.
+
+    Args:
+        G: Gram matrix of the rows.
+        W: The rows in the working set.
+        inv: Inverse of the Gram matrix over the working set.
+        g: The row's part of G.
+        column: The solution, improved in place.
+        nw: How many rows are in the working set.
+    """
     residual = g[:nw].copy()
     for b in range(nw):
         for a in range(nw):
@@ -102,7 +126,15 @@ def refine_column(G, W, inv, g, column, nw):
 
 @inlined
 def add_row(inv, nw, column, pivot, own):
-    """`inverse_add`, with the free column's own entry computed without cancellation."""
+    """`inverse_add`, with the free column's own entry computed without cancellation.
+
+    Args:
+        inv: Inverse of the Gram matrix over the working set.
+        nw: How many rows are in the working set.
+        column: The new row against the working set, solved.
+        pivot: What is left of the row.
+        own: The row's own part of the pivot, without the free column's; nan where it is the pivot.
+    """
     loose = inv[0, 0]
     inverse_add(inv, nw, column, pivot)
     if not np.isnan(own):
@@ -269,7 +301,15 @@ def most_outside(rows, work):
 
 @inlined
 def longest_step(rows, work, nw, sign, step):
-    """(step, place): the step until a multiplier of the working set turns zero; place -1: none."""
+    """(step, place): the step until a multiplier of the working set turns zero; place -1: none.
+
+    Args:
+        rows: The projection problem.
+        work: Its working set.
+        nw: How many rows are in the working set.
+        sign: 1 where the row must rise, -1 where it must fall.
+        step: The longest step that is wanted.
+    """
     lo = rows.lo
     hi = rows.hi
     blocking = -1
@@ -295,6 +335,13 @@ def project(rows, work, value, cutoff, max_pivots):
     and Idnani. It starts from a dual feasible working set and its value, so that a problem whose
     bounds were tightened goes on where its parent stopped; `value` only grows, and is at any time
     a lower bound on the minimum. Returns (status, value).
+
+    Args:
+        rows: The projection problem.
+        work: Its working set.
+        value: The value of the working set it starts from.
+        cutoff: The value from which on a solution is of no use.
+        max_pivots: How many rows may enter or leave the working set.
     """
     G = rows.G
     lo = rows.lo

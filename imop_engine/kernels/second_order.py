@@ -33,7 +33,13 @@ AGE, OPENINGS, HALVED, LEFT, FREEDOM, MISSED, AT_END, SQUARES, LATELY = range(9)
 
 @compiled
 def respond(Q, state, room):
-    """room.M with dx_F = lam M dr_F on the region `state`; F in room.free, its size returned."""
+    """room.M with dx_F = lam M dr_F on the region `state`; F in room.free, its size returned.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        state: LOWER, FREE or UPPER of each asset.
+        room: Scratch; receives the free assets and the response.
+    """
     L = room.L
     M = room.M
     nf = factor_free(Q, L, room.free, state)
@@ -59,6 +65,16 @@ def information_of(Q, state, s, lam, e, room, H, g):
     With s = dx/dlam, J = dx/dr = lam M and Pi = I - ss'/s's: adds J' Pi J to H, puts J' Pi e in g.
     Returns the squares that are left of e, and their degrees of freedom: the held assets less one
     for the budget and one for the weight.
+
+    Args:
+        Q: Covariance of the yearly returns.
+        state: LOWER, FREE or UPPER of each asset.
+        s: dx/dlam of the piece.
+        lam: w / (2 (1 - w)) of the weight w on return.
+        e: Held minus explained.
+        room: Scratch, written over.
+        H: The information; it is added to.
+        g: Receives the score.
     """
     free = room.free
     M = room.M
@@ -99,6 +115,15 @@ def information_of_all(Q, path, Y, low, high, H, g):
 
     The path fills its arrays. Decisions on one piece of the frontier share their response, so each
     piece is worked out once. Returns (loss, squares left, degrees of freedom).
+
+    Args:
+        Q: Covariance of the yearly returns.
+        path: The frontier piece by piece.
+        Y: The decisions, one in each row.
+        low: The least lam.
+        high: The greatest lam.
+        H: Receives the information.
+        g: Receives the score.
     """
     lams = path.lams
     xs = path.xs
@@ -166,6 +191,13 @@ def metric_step(theta_set, theta, H, g, d):
     An asset that sits on its box's side and wants out is held there: the plane loses a direction.
     What H does not see moves by next to nothing: LEAST_INFORMATION times the mean information
     stands in for the information there.
+
+    Args:
+        theta_set: Where theta may lie.
+        theta: The parameters now.
+        H: The information.
+        g: The score.
+        d: Receives the step.
     """
     lo = theta_set.lower
     hi = theta_set.upper
@@ -237,7 +269,13 @@ def hold(P, i):
 
 @borrowing
 def move(theta_set, theta, d):
-    """Add d, in the plane of the anchors, to theta: shortened so that it stays in its box."""
+    """Add d, in the plane of the anchors, to theta: shortened so that it stays in its box.
+
+    Args:
+        theta_set: Where theta may lie.
+        theta: The parameters now; they are moved.
+        d: The step; it is written over.
+    """
     lo = theta_set.lower
     hi = theta_set.upper
     n = theta.size
@@ -277,7 +315,17 @@ def forget_all(state):
 
 @inlined
 def collect_early(state, y, fresh, loss, at_end, left, freedom):
-    """What a round after the search adds: beliefs still move, so it counts for less."""
+    """What a round after the search adds: beliefs still move, so it counts for less.
+
+    Args:
+        state: What the learner carries from round to round.
+        y: An observed decision.
+        fresh: The information of this round alone.
+        loss: Squared distance of this round's decision to the frontier.
+        at_end: Whether the weight sits at an end of the scale.
+        left: Squares that the weight does not explain.
+        freedom: Their degrees of freedom.
+    """
     memory = state.memory
     n = y.size
     for i in range(n):
@@ -294,7 +342,13 @@ def collect_early(state, y, fresh, loss, at_end, left, freedom):
 
 @compiled
 def end_opening(state, theta, flat):
-    """Start the opening once more, from `flat`, if the frontier explains too little."""
+    """Start the opening once more, from `flat`, if the frontier explains too little.
+
+    Args:
+        state: What the learner carries from round to round.
+        theta: The parameters now.
+        flat: Returns as alike as the anchors allow.
+    """
     memory = state.memory
     spread = memory[SQUARES]
     for i in range(theta.size):
@@ -310,7 +364,15 @@ def end_opening(state, theta, flat):
 
 @inlined
 def held_but_never_efficient(path, count, y, noise, woken):
-    """Mark with 1 the assets that y clearly holds and no piece of the frontier does; any?"""
+    """Mark with 1 the assets that y clearly holds and no piece of the frontier does; any?
+
+    Args:
+        path: The frontier piece by piece.
+        count: How many pieces of the path are filled.
+        y: An observed decision.
+        noise: Standard deviation of the error in a holding.
+        woken: Receives the marks.
+    """
     found = False
     for i in range(y.size):
         efficient = False
@@ -323,7 +385,16 @@ def held_but_never_efficient(path, count, y, noise, woken):
 
 @compiled
 def collect(state, fresh, left, freedom, forgetting, noise):
-    """What a round after the opening adds. True: beliefs have changed, and all was forgotten."""
+    """What a round after the opening adds. True: beliefs have changed, and all was forgotten.
+
+    Args:
+        state: What the learner carries from round to round.
+        fresh: The information of this round alone.
+        left: Squares that the weight does not explain.
+        freedom: Their degrees of freedom.
+        forgetting: What remains of the information after a round, at most 1.
+        noise: Standard deviation of the error in a holding.
+    """
     memory = state.memory
     H = state.H
     recent = state.recent
@@ -363,6 +434,17 @@ def newton_run(market, theta_set, settings, theta, Y, etas, root, state, out):
     beliefs have changed: the opening starts again where theta is.
 
     Returns the number of rounds done: fewer than there are only if a trace gave up.
+
+    Args:
+        market: The portfolio problem.
+        theta_set: Where theta may lie.
+        settings: How a stream is learned from.
+        theta: The parameters now.
+        Y: The decisions, one in each row.
+        etas: The rate of each round.
+        root: The working set that the root starts from; receives the one it ends with.
+        state: What the learner carries from round to round.
+        out: Receives what each round reports.
     """
     Q = market.covariance
     grid = settings.grid

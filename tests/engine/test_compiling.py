@@ -1,12 +1,16 @@
 """The cache of compiled code: noticed changes, safe places, a marker that says when it is whole."""
 
+import importlib
 import json
 import os
+import pickle
+import pkgutil
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from imop_engine import compiling, kernels, warm
@@ -132,3 +136,77 @@ def test_tasks_come_after_what_they_need():
     for name, task in warm.TASKS.items():
         assert before.issuperset(task.after), name
         before.add(name)
+
+
+# -- kernels without reference counting -----------------------------------------------------------
+jit = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled"
+)
+
+
+def all_kernels():
+    """Every compiled function, by the name of its files in the cache."""
+    found = {}
+    for module in pkgutil.iter_modules(kernels.__path__):
+        for one in vars(importlib.import_module(f"imop_engine.kernels.{module.name}")).values():
+            if hasattr(one, "targetoptions"):
+                found[one._cache.name] = one
+    return found
+
+
+def returned_types(name):
+    """What each compiled version of a kernel returns, as the cache says."""
+    stored = compiling.folder().glob(f"{name}-*.nbc")
+    return [pickle.loads(one.read_bytes())[3].return_type for one in stored]
+
+
+def holds_array(returned):
+    from numba.core.registry import cpu_target
+
+    models = cpu_target.target_context.data_model_manager
+    return models[returned].contains_nrt_meminfo()
+
+
+@jit
+def test_a_kernel_without_reference_counting_neither_returns_nor_receives_an_array():
+    warm.run()
+    kernels_by_name = all_kernels()
+    borrowing = {
+        name: one for name, one in kernels_by_name.items() if one.targetoptions["_nrt"] is False
+    }
+    assert len(borrowing) > 40
+    unseen = set()
+    for name, kernel in borrowing.items():
+        told = returned_types(name)
+        unseen |= set() if told else {name}
+        assert not any(holds_array(one) for one in told), name
+        for used in kernel.py_func.__code__.co_names:
+            called = kernel.py_func.__globals__.get(used)
+            if hasattr(called, "targetoptions"):
+                told = returned_types(called._cache.name)
+                assert not any(holds_array(one) for one in told), f"{name} receives from {used}"
+    assert not unseen  # each was compiled, so each was looked at
+    makers = {name for name in kernels_by_name if any(map(holds_array, returned_types(name)))}
+    assert "nouns.empty_working_set" in makers  # the cache does tell
+
+
+@jit
+def test_a_kernel_that_returns_what_it_borrowed_is_refused(own_folder):
+    @compiling.borrowing
+    def given_back(x):
+        return x, 1.0
+
+    with pytest.raises(TypeError, match="given_back returns"):
+        given_back(np.zeros(2))
+
+
+@jit
+def test_a_kernel_that_makes_an_array_without_counting_is_refused(own_folder):
+    from numba.core.errors import TypingError
+
+    @compiling.borrowing
+    def first_of_new(n):
+        return np.zeros(n)[0]
+
+    with pytest.raises(TypingError, match="zeros"):
+        first_of_new(2)
