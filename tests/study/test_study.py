@@ -17,6 +17,7 @@ from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.population import simulate_population
 from imop_engine.simulate import simulate_investors
 from imop_engine.study import load_state, more_steps, save_state
+from imop_engine.study.data import Reading, StudyData
 from imop_engine.study.joint_estimate import joint_estimate, total_loss
 from imop_engine.study.steps import DONE, SEARCHED
 
@@ -275,6 +276,20 @@ def test_assets_without_a_column_are_not_held_and_that_is_said(moments, portfoli
     whole = imop.run_study(*moments, portfolios)
     np.testing.assert_array_equal(study.theta, whole.theta)
     assert any(f"no column for {unheld[0]}" in note for note in study.notes)
+
+
+def test_portfolios_may_be_any_table_of_columns(moments, portfolios):
+    """What pandas can make a frame of is as good as a frame."""
+    frame = portfolios.head(5)
+    plain = StudyData.of(*moments, {name: frame[name].tolist() for name in frame})
+    same = StudyData.of(*moments, frame)
+    np.testing.assert_array_equal(plain.investors.portfolios, same.investors.portfolios)
+    assert plain.market.names == same.market.names
+
+
+def test_a_reading_is_taken_as_it_is():
+    reading = Reading("p.csv", 3, 2, 1, 1, ("row 4: gone.",), pd.DataFrame())
+    assert Reading.of(reading) is reading
 
 
 # -- settings ------------------------------------------------------------------------------------

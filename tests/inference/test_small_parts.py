@@ -1,0 +1,92 @@
+"""Small parts of inference by themselves: bounds and their errors, places, statuses."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import imop_engine as imop
+from imop_engine.bundled import market
+from imop_engine.inference import bounds, identify
+from imop_engine.inference.information import _places, information
+
+# Everybody is on a stretch with a and b; nobody holds c.
+PROBLEM = imop.portfolio_problem(
+    np.diag([0.04, 0.05, 0.5]), names=["a", "b", "c"], anchors={"a": 0.02, "b": 0.1},
+    bounds=(-1.0, 1.0),
+)  # fmt: skip
+RETURNS = np.array([0.02, 0.1, -0.5])
+FRONTIER = imop.efficient_frontier(PROBLEM, RETURNS)
+
+
+def test_the_error_of_a_bound_grows_with_its_slope_in_the_investors_weight():
+    """Where the returns are known, all that is unsure is lam: error = |d rho / d lam| sd(lam)."""
+    info = information(FRONTIER, FRONTIER.at([0.3, 0.4, 0.5]))
+    (place,) = info.places
+    _, c, constant = bounds.price(info, place, 2, info.lams)
+    error = bounds._price_error(info, place, info.lams, c, constant, np.zeros((3, 3)), 0.001)
+    step = 1e-6
+    slope = (
+        bounds.price(info, place, 2, info.lams + step)[0]
+        - bounds.price(info, place, 2, info.lams - step)[0]
+    ) / (2 * step)
+    sd_of_lam = error / np.abs(slope)
+    assert sd_of_lam[0] > 0
+    np.testing.assert_allclose(sd_of_lam, sd_of_lam[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 2, 1000])
+def test_a_bound_is_moved_by_as_much_as_makes_all_investors_right_at_once(count):
+    """Equal investors: the level is shared among them, also where there is only one."""
+    info = information(FRONTIER, np.repeat(FRONTIER.at([0.5]), count, axis=0))
+    (place,) = info.places
+    rho, c, constant = bounds.price(info, place, 2, info.lams)
+    covariance = np.diag([1e-6, 1e-6, 0.0])
+    error = bounds._price_error(info, place, info.lams, c, constant, covariance, 0.001)
+    found = bounds.return_bounds(info, info.projection.points, covariance, 0.001, 0.95)
+    assert found.investors[2] == count
+    wide = ndtri(1.0 - 0.05 / count)
+    assert found.high[2] == pytest.approx(rho[0] + wide * error[0], rel=1e-9)
+
+
+def test_rounding_decides_nothing_at_a_turning_point():
+    """A weight a rounding error below or above a turning point is at it."""
+    nobody = np.zeros(8, bool)
+    eight = market("paper8")
+    frontier = imop.efficient_frontier(
+        imop.portfolio_problem(eight.covariance), eight.expected_returns
+    )
+    seen = 0
+    for lam in frontier.lams[1:-1]:
+        exact, below, above = (
+            _places(frontier, np.array([lam * near]), nobody, np.zeros(1, bool))
+            for near in (1.0, 1.0 - 1e-13, 1.0 + 1e-13)
+        )
+        for one in (below, above):
+            assert [(p.segment, p.turning) for p in one] == [(p.segment, p.turning) for p in exact]
+        seen += sum(place.turning for place in exact)
+    assert seen > 2
+
+
+@pytest.mark.parametrize(
+    ("dead", "low", "high", "status"),
+    [
+        (False, -np.inf, np.inf, "not seen"),
+        (False, -np.inf, 0.1, "bounded above"),
+        (False, 0.1, np.inf, "bounded below"),
+        (False, 0.1, 0.2, "bounded"),
+        (True, -np.inf, np.inf, "not seen"),
+        (True, -np.inf, 0.1, "not seen"),
+        (True, 0.1, np.inf, "not seen"),
+    ],
+)
+def test_the_status_of_an_asset_without_information(dead, low, high, status):
+    """Bounds count where the asset is not held; of a dead asset they say nothing."""
+    problem = SimpleNamespace(n=1, theta=SimpleNamespace(lower=np.zeros(1), upper=np.ones(1)))
+    subspace = SimpleNamespace(open_assets=np.zeros(1, bool))
+    found = identify._statuses(
+        problem, np.full(1, 0.15), np.zeros(1), np.ones(1), np.zeros(1, bool), np.zeros(1, bool),
+        np.array([dead]), subspace, bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
+    )  # fmt: skip
+    assert found == (status,)
