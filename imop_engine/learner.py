@@ -129,9 +129,11 @@ class OnlineLearner:
     @property
     def covariance_(self) -> Matrix:
         """Covariance of theta_ ("newton" only); infinite variance where nothing was seen."""
-        told = self._second_order()
-        found = IdentifiedSubspace.of(self.problem.theta, told.metric, ZERO_EIGENVALUE_OF_STREAM)
-        return found.covariance(told.noise)
+        information = self._second_order()
+        found = IdentifiedSubspace.of(
+            self.problem.theta, information.metric, ZERO_EIGENVALUE_OF_STREAM
+        )
+        return found.covariance(information.noise)
 
     @property
     def standard_errors_(self) -> Vector:
@@ -162,17 +164,17 @@ class OnlineLearner:
     def _fit_chunk(self, Y: Matrix, rates: Vector) -> None:
         theta = self.theta_.copy()
         information = self._information.copy()
-        told = Rounds.empty(len(Y), theta.size)
+        rounds = Rounds.empty(len(Y), theta.size)
         if self.algorithm == NEWTON:
-            done = self._run_newton(theta, Y, rates, told, information)
+            done = self._run_newton(theta, Y, rates, rounds, information)
         elif self.backend != NATIVE:
-            done = run_backend(self._solver, self.algorithm, self._middle, theta, Y, rates, told)
+            done = run_backend(self._solver, self.algorithm, self._middle, theta, Y, rates, rounds)
         elif self.problem.can(Capability.BUDGET_AND_CAPS):
-            done = self._run_portfolio(theta, Y, rates, told)
+            done = self._run_portfolio(theta, Y, rates, rounds)
         elif self.exact:
-            done = run_curve(self.problem, self.node_limit, theta, Y, rates, told)
+            done = run_curve(self.problem, self.node_limit, theta, Y, rates, rounds)
         else:
-            done = self._run_general(theta, Y, rates, told)
+            done = self._run_general(theta, Y, rates, rounds)
         if done < len(Y):
             raise ImopError(
                 f"round {self.rounds_ + done + 1} failed: at the beliefs learned so far some "
@@ -181,14 +183,14 @@ class OnlineLearner:
             )
         self.theta_ = theta
         self._information = information
-        self._recorder.add(self.rounds_, told.thetas)
+        self._recorder.add(self.rounds_, rounds.thetas)
         self.rounds_ += len(Y)
-        updated = told.nodes > 0
+        updated = rounds.nodes > 0
         self.updates_ += int(updated.sum())
-        self.nodes_ += int(told.nodes.sum())
-        proven = told.gaps <= CERTIFIED_RELATIVE * told.objectives + CERTIFIED_ABSOLUTE
+        self.nodes_ += int(rounds.nodes.sum())
+        proven = rounds.gaps <= CERTIFIED_RELATIVE * rounds.objectives + CERTIFIED_ABSOLUTE
         self._certified += int((updated & proven).sum())
-        self._losses.append(told.losses)
+        self._losses.append(rounds.losses)
 
     def _fit_batches(self, Y: Matrix) -> OnlineLearner:
         """Joint updates of `batch` decisions each, their weights assigned first."""
@@ -214,7 +216,7 @@ class OnlineLearner:
         self._waiting = Y[full:]
         return self
 
-    def _run_portfolio(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
+    def _run_portfolio(self, theta: Vector, Y: Matrix, rates: Vector, rounds: Rounds) -> int:
         settings = kernels.PortfolioSettings(
             np.ascontiguousarray(lam_of(self.weights_)), self.exact, self.algorithm == FULL,
             self.node_limit,
@@ -222,12 +224,12 @@ class OnlineLearner:
         return int(
             kernels.portfolio_run(
                 self.problem.portfolio, self.problem.theta.arrays, settings, theta, Y, rates,
-                self._root(), _rounds_out(told, np.empty(len(Y))),
+                self._root(), _rounds_out(rounds, np.empty(len(Y))),
             )
         )  # fmt: skip
 
     def _run_newton(
-        self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds, information: SecondOrderState
+        self, theta: Vector, Y: Matrix, rates: Vector, rounds: Rounds, information: SecondOrderState
     ) -> int:
         settings = kernels.SecondOrderSettings(
             flat_start(self.problem), opening_rates(self._rate_at),
@@ -240,7 +242,7 @@ class OnlineLearner:
         return int(
             kernels.newton_run(
                 self.problem.portfolio, self.problem.theta.arrays, settings, theta, Y, rates,
-                self._root(), state, _rounds_out(told, np.empty(len(Y))),
+                self._root(), state, _rounds_out(rounds, np.empty(len(Y))),
             )
         )  # fmt: skip
 
@@ -249,15 +251,15 @@ class OnlineLearner:
         active = self._active_set
         return kernels.Root(active.size, active.rows, active.sides, np.empty(active.rows.size))
 
-    def _run_general(self, theta: Vector, Y: Matrix, rates: Vector, told: Rounds) -> int:
+    def _run_general(self, theta: Vector, Y: Matrix, rates: Vector, rounds: Rounds) -> int:
         problem, arrays = self.problem, self._general
         bounds = kernels.Bounds(*forward_bounds(problem, theta), problem.rhs0, problem.rhs)
         settings = kernels.GeneralSettings(
             rates, self._middle, self.algorithm == FULL, self.node_limit
         )
         out = kernels.GeneralOut(
-            told.losses, np.empty(len(Y), np.int64), told.nodes, told.gaps, told.objectives,
-            told.thetas,
+            rounds.losses, np.empty(len(Y), np.int64), rounds.nodes, rounds.gaps, rounds.objectives,
+            rounds.thetas,
         )  # fmt: skip
         return int(
             kernels.general_run(
@@ -357,6 +359,8 @@ class OnlineLearner:
         return values
 
 
-def _rounds_out(told: Rounds, lams: Vector) -> kernels.RoundsOut:
-    """The arrays of `told` as the portfolio kernels fill them."""
-    return kernels.RoundsOut(told.losses, lams, told.nodes, told.gaps, told.objectives, told.thetas)
+def _rounds_out(rounds: Rounds, lams: Vector) -> kernels.RoundsOut:
+    """The arrays of `rounds` as the portfolio kernels fill them."""
+    return kernels.RoundsOut(
+        rounds.losses, lams, rounds.nodes, rounds.gaps, rounds.objectives, rounds.thetas
+    )

@@ -35,7 +35,7 @@ class Rounds:
 
 
 def run_curve(
-    problem: Problem, node_limit: int, theta: Vector, Y: Matrix, rates: Vector, told: Rounds
+    problem: Problem, node_limit: int, theta: Vector, Y: Matrix, rates: Vector, rounds: Rounds
 ) -> int:
     """Algorithm 2 with the ideal loss on a curved frontier; the weight is not sampled.
 
@@ -46,21 +46,21 @@ def run_curve(
         theta: Where to start; moved in place.
         Y: The decisions, one in each row.
         rates: The learning rate of each round.
-        told: What each round reports, filled in place.
+        rounds: What each round reports, filled in place.
 
     Returns:
         How many rounds were run.
     """
     for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
         found = efficient_frontier(problem, theta).project(y)
-        told.losses[t] = found.distances[0] ** 2
-        told.thetas[t] = theta
-        if told.losses[t] <= kernels.ZERO_LOSS:
+        rounds.losses[t] = found.distances[0] ** 2
+        rounds.thetas[t] = theta
+        if rounds.losses[t] <= kernels.ZERO_LOSS:
             continue
         update = exact_update(problem, theta, y, found.weights[0], rate, node_limit)
-        theta[:] = told.thetas[t] = update.theta
-        told.nodes[t] = max(1, update.nodes)
-        told.gaps[t], told.objectives[t] = update.gap, update.objective
+        theta[:] = rounds.thetas[t] = update.theta
+        rounds.nodes[t] = max(1, update.nodes)
+        rounds.gaps[t], rounds.objectives[t] = update.gap, update.objective
     return len(Y)
 
 
@@ -71,7 +71,7 @@ def run_backend(
     theta: Vector,
     Y: Matrix,
     rates: Vector,
-    told: Rounds,
+    rounds: Rounds,
 ) -> int:
     """The algorithms word for word over another solver; the models stay hot between rounds.
 
@@ -83,7 +83,7 @@ def run_backend(
         theta: Where to start; moved in place.
         Y: The decisions, one in each row.
         rates: The learning rate of each round.
-        told: What each round reports, filled in place.
+        rounds: What each round reports, filled in place.
 
     Returns:
         How many rounds were run.
@@ -91,15 +91,15 @@ def run_backend(
     for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
         X = solver.decisions(theta)
         k = kernels.nearest_row(X, y, middle)
-        told.losses[t] = float(np.sum((y - X[k]) ** 2))
-        told.thetas[t] = theta
-        if told.losses[t] <= kernels.ZERO_LOSS:
+        rounds.losses[t] = float(np.sum((y - X[k]) ** 2))
+        rounds.thetas[t] = theta
+        if rounds.losses[t] <= kernels.ZERO_LOSS:
             continue
         if algorithm == "full":
             update, _ = solver.full_update(theta, y, float(rate))
         else:
             update = solver.update(theta, y, int(k), float(rate))
-        theta[:] = told.thetas[t] = update.theta
-        told.nodes[t] = max(1, update.nodes)
-        told.gaps[t], told.objectives[t] = update.gap, update.objective
+        theta[:] = rounds.thetas[t] = update.theta
+        rounds.nodes[t] = max(1, update.nodes)
+        rounds.gaps[t], rounds.objectives[t] = update.gap, update.objective
     return len(Y)
