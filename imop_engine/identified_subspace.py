@@ -72,9 +72,9 @@ class IdentifiedSubspace:
         directions = np.zeros((len(left), n))
         directions[:, assets] = left / np.linalg.norm(left, axis=1, keepdims=True)
         # an asset without information moves by one: the others must keep the anchors, and follow
-        bare = np.flatnonzero(~(informed | anchored))  # an anchored one does not move
-        solve = _pseudo_inverse(G) if bare.size else np.zeros((assets.size, len(G)))
-        for u in bare:
+        uninformed = np.flatnonzero(~(informed | anchored))  # an anchored one does not move
+        solve = _pseudo_inverse(G) if uninformed.size else np.zeros((assets.size, len(G)))
+        for u in uninformed:
             pull = theta.equalities[:, u]
             first = -solve @ pull
             if np.any(np.abs(G @ first + pull) > UNTOUCHED * np.abs(pull).max(initial=0.0)):
@@ -100,10 +100,10 @@ class IdentifiedSubspace:
         Zero where an anchor fixes a return; infinite variance, and covariances that are NaN, where
         a return is open or follows one that is.
         """
-        bare = ~self.anchored
-        bare[self.assets] = False
-        follows = np.any(np.abs(self.response[:, bare]) > UNTOUCHED, axis=1)
-        unknown = bare | self.open_assets | follows
+        uninformed = ~self.anchored
+        uninformed[self.assets] = False
+        follows = np.any(np.abs(self.response[:, uninformed]) > UNTOUCHED, axis=1)
+        unknown = uninformed | self.open_assets | follows
         result: Matrix = noise_sd**2 * self.inverse
         result[unknown, :] = np.nan
         result[:, unknown] = np.nan

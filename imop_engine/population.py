@@ -101,7 +101,7 @@ class Population(Investors):
         )
 
     def long(self) -> pd.DataFrame:
-        """One row a holding: investor (, date) (, segment), asset, weight; zeros are left out."""
+        """A row for each holding: investor (, date) (, segment), asset, weight; zeros left out."""
         rows, columns = np.nonzero(self.portfolios)
         table = self._about().iloc[rows].reset_index(drop=True)
         table["asset"] = np.array(self.names, dtype=object)[columns]

@@ -50,7 +50,8 @@ def _welcome(state: AppState) -> None:
         ":material/groups:",
         "Who holds what?",
         "**Simulate** draws investors on this market, so that you can compare what is learned with "
-        "the truth. **Upload** takes a file of holdings: one row an investor or one row a holding.",
+        "the truth. **Upload** takes a file of holdings: a row for each investor or for each "
+        "holding.",
     ):
         st.button(
             "Simulate 1,000 investors",

@@ -58,7 +58,7 @@ def return_bounds(
     distances = info.projection.distances
     usual = distances <= outlier_threshold(distances)
     sure = float(ndtri(1.0 - (1.0 - level) / max(1, len(decisions))))
-    stray = np.abs(decisions - info.projection.points) > sure * noise_sd
+    unexplained = np.abs(decisions - info.projection.points) > sure * noise_sd
     for place in info.places:
         rows = place.rows[usual[place.rows] & (info.lams[place.rows] > 0)]
         state = frontier.states[place.segment]
@@ -66,7 +66,7 @@ def return_bounds(
             continue
         others = np.setdiff1d(np.arange(n), place.free)
         for i in others[state[others] != kernels.FREE]:
-            lam = info.lams[rows[~stray[rows, i]]]
+            lam = info.lams[rows[~unexplained[rows, i]]]
             if lam.size == 0:
                 continue
             rho, c, constant = price(info, place, int(i), lam)

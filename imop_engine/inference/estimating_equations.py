@@ -25,11 +25,11 @@ from imop_engine.inference.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_
 from imop_engine.inference.information import ScoreInformation, information, supporters
 from imop_engine.problem import Problem
 
-# An estimate that rests on fewer investors than this, or than a tenth of a small sample, rests on
-# their quirks.
+# An estimate from fewer investors than this, or than a tenth of a small sample, follows each of
+# them too closely.
 LEAST_INVESTORS: Final = 10
 MOST_STEPS: Final = 50
-MOST_WAKINGS: Final = 5  # an asset may be found only once the others are where they belong
+MOST_ADDITIONS: Final = 5  # an asset may be found only once the others are where they belong
 # A step smaller than this share of the returns' own size changes no digit an analyst reads.
 SMALL_STEP: Final = 1e-9
 # ... and so does one shorter than this many standard errors, whatever its direction.
@@ -133,7 +133,7 @@ def refine_counts(
         return _balance(problem, Y, r, counts, support, enough)
     found = Refined(r, 0, False, np.inf)
     before: NDArray[np.bool_] | None = None
-    for _ in range(MOST_WAKINGS):
+    for _ in range(MOST_ADDITIONS):
         start = _awake(problem, Y, found.theta)
         support = support_of(information(efficient_frontier(problem, start), Y), Y)
         same = before is not None and bool(np.all(before == support.ignored))

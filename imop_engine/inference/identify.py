@@ -238,11 +238,11 @@ def _report(
     step = solution.theta - r
     low, high = r.copy(), r.copy()
     # assets without information first: the others follow them through the anchors
-    bare = ~informed & ~anchored
-    low[bare] = np.where(dead, box_low, np.maximum(bounds.low, box_low))[bare]
-    high[bare] = np.where(dead, box_high, np.minimum(bounds.high, box_high))[bare]
+    uninformed = ~informed & ~anchored
+    low[uninformed] = np.where(dead, box_low, np.maximum(bounds.low, box_low))[uninformed]
+    high[uninformed] = np.where(dead, box_high, np.minimum(bounds.high, box_high))[uninformed]
     solved = solution.theta
-    down, up = np.where(bare, low - solved, 0.0), np.where(bare, high - solved, 0.0)
+    down, up = np.where(uninformed, low - solved, 0.0), np.where(uninformed, high - solved, 0.0)
     rise, fall = np.maximum(subspace.response, 0.0), np.minimum(subspace.response, 0.0)
     half = float(ndtri(0.5 + level / 2)) * np.hypot(errors, UNSURE_OF_BIAS * bias)
     seen_low = np.minimum(r, solved - bias - half + rise @ down + fall @ up)

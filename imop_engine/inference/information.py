@@ -98,8 +98,8 @@ def information(
     hessian, outer, score = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
     degrees = 0
     none = np.zeros(n, bool) if ignored is None else ignored
-    quirks = np.any(clear_of_bounds(frontier, found, noise_sd) & none, axis=1)
-    places = tuple(_places(frontier, lams, none, quirks))
+    left_out = np.any(clear_of_bounds(frontier, found, noise_sd) & none, axis=1)
+    places = tuple(_places(frontier, lams, none, left_out))
     for place in places:
         lam, free, A = lams[place.rows], place.free, place.slope
         times = np.ones(len(lam)) if counts is None else counts[place.rows]
@@ -160,10 +160,10 @@ def residuals(frontier: Frontier, decisions: Matrix, found: Projection, place: P
     problem = frontier.problem
     y = decisions[np.ix_(place.rows, place.free)]
     x = found.points[np.ix_(place.rows, place.free)]
-    due = x.sum(axis=1, keepdims=True)
+    explained = x.sum(axis=1, keepdims=True)
     held = y.sum(axis=1, keepdims=True)
     # who holds none of what she should hold is an outlier, and her money has no proportion
-    scale = np.where(held > due / problem.n, due / np.where(held > 0, held, 1.0), 1.0)
+    scale = np.where(held > explained / problem.n, explained / np.where(held > 0, held, 1.0), 1.0)
     result: Matrix = scale * y - x
     return result
 
@@ -177,7 +177,7 @@ def tangent_matrix(covariance: Matrix, free: NDArray[np.int64]) -> Matrix:
 
 
 def _places(
-    frontier: Frontier, lams: Vector, ignored: NDArray[np.bool_], quirks: NDArray[np.bool_]
+    frontier: Frontier, lams: Vector, ignored: NDArray[np.bool_], left_out: NDArray[np.bool_]
 ) -> list[Place]:
     turns = frontier.lams
     last = len(turns) - 1
@@ -189,10 +189,10 @@ def _places(
     turn = np.where(reached, after, at)
     found: list[Place] = []
     for k in range(last + 1):
-        inside = np.flatnonzero(~quirks & ~turning & (at == k))
+        inside = np.flatnonzero(~left_out & ~turning & (at == k))
         if inside.size:
             found += _stretch(frontier, k, inside, ignored)
-        corner = np.flatnonzero(~quirks & turning & (turn == k))
+        corner = np.flatnonzero(~left_out & turning & (turn == k))
         if corner.size and k > 0:
             found += _corner(frontier, k, corner, ignored)
     return found

@@ -40,11 +40,15 @@ def frontier_band(
     spread = np.maximum(np.einsum("ti,ij,tj->t", X, known.covariance, X), 0.0)
     margin = float(ndtri(0.5 + known.level / 2)) * np.sqrt(spread + (UNSURE_OF_BIAS * bias) ** 2)
     step = X @ known.step - bias
-    bare = np.array([s not in ("identified", "anchored", "relative") for s in known.status])
+    uninformed = np.array([s not in ("identified", "anchored", "relative") for s in known.status])
     low, high = best.copy(), best.copy()
-    if bare.any():
-        low = np.minimum(low, best_return(problem, np.where(bare, known.low, base.theta), risk))
-        high = np.maximum(high, best_return(problem, np.where(bare, known.high, base.theta), risk))
+    if uninformed.any():
+        low = np.minimum(
+            low, best_return(problem, np.where(uninformed, known.low, base.theta), risk)
+        )
+        high = np.maximum(
+            high, best_return(problem, np.where(uninformed, known.high, base.theta), risk)
+        )
     return pd.DataFrame(
         {
             "weight": weights,

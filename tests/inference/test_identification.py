@@ -46,8 +46,8 @@ def on_the_faces(problem, theta, count, seed, sd):
 @pytest.mark.parametrize("name", MARKETS)
 @pytest.mark.parametrize("sd", [1e-5, 2e-3])
 def test_the_score_is_the_derivative_of_the_squared_distance(name, sd):
-    """With errors on the faces only, nothing is given back, and d/dr 1/2 ||y - x||^2 = -score; at
-    turning points too, of which the larger error reaches some."""
+    """With errors on the faces only, nothing is redistributed, and d/dr 1/2 ||y - x||^2 = -score;
+    at turning points too, of which the larger error reaches some."""
     m = MARKETS[name]
     problem = imop.portfolio_problem(m.covariance)
     r = np.array(m.expected_returns)
@@ -59,7 +59,7 @@ def test_the_score_is_the_derivative_of_the_squared_distance(name, sd):
         if not info.places or not np.any(info.places[0].slope):
             continue
         missing = np.setdiff1d(np.flatnonzero(y != 0), info.places[0].free)
-        if missing.size:  # nearest to a face where something is given back
+        if missing.size:  # nearest to a face where something is redistributed
             continue
         numeric = np.empty(problem.n)
         for i in range(problem.n):
