@@ -114,8 +114,10 @@ def download(tickers: tuple[str, ...], years: int, box: FileBox) -> MarketSettin
         raise AppError("Fewer than two of these tickers have prices; name at least two that do.")
     stored = box.put("yahoo.csv", found.prices.to_csv().encode())
     kept = tuple(map(str, found.prices.columns))
-    told = tuple(str(line) for line in found.report.sentences())
-    settings = MarketSettings(source="tickers", file=stored, tickers=kept, kind="prices", told=told)
+    remarks = tuple(str(line) for line in found.report.sentences())
+    settings = MarketSettings(
+        source="tickers", file=stored, tickers=kept, kind="prices", told=remarks
+    )
     _load(settings, box)
     return settings
 

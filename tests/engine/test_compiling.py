@@ -177,14 +177,14 @@ def test_a_kernel_without_reference_counting_neither_returns_nor_receives_an_arr
     assert len(borrowing) > 40
     unseen = set()
     for name, kernel in borrowing.items():
-        told = returned_types(name)
-        unseen |= set() if told else {name}
-        assert not any(holds_array(one) for one in told), name
+        returned = returned_types(name)
+        unseen |= set() if returned else {name}
+        assert not any(holds_array(one) for one in returned), name
         for used in kernel.py_func.__code__.co_names:
             called = kernel.py_func.__globals__.get(used)
             if hasattr(called, "targetoptions"):
-                told = returned_types(called._cache.name)
-                assert not any(holds_array(one) for one in told), f"{name} receives from {used}"
+                returned = returned_types(called._cache.name)
+                assert not any(holds_array(one) for one in returned), f"{name} receives from {used}"
     assert not unseen  # each was compiled, so each was looked at
     makers = {name for name in kernels_by_name if any(map(holds_array, returned_types(name)))}
     assert "nouns.empty_working_set" in makers  # the cache does tell
