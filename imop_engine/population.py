@@ -34,8 +34,8 @@ SEGMENT: Final = "segment"  # the attribute that names an investor's group
 class WeightLaw:
     """How the weights on return are distributed.
 
-    `family` is "normal" (cut to 0..1), "uniform", "beta", or "mixture", whose `parts` are
-    (share, mean, sd) of normals cut to 0..1.
+    `family` is "normal" (cut to 0..1), "uniform", "beta", "kumaraswamy", or "mixture", whose
+    `parts` are (share, mean, sd) of normals cut to 0..1.
     """
 
     family: str = "normal"

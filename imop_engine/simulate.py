@@ -46,9 +46,9 @@ def simulate_investors(
 ) -> Investors:
     """Draw `count` investors who believe in `theta`, and the portfolios they are seen to hold.
 
-    `weights` names a distribution of the weight on return: "normal" (cut to [0, 1]) and "beta"
-    use `mean` and `sd`, "uniform" covers [0, 1]; or it is an array with one weight per investor.
-    `mean` and `sd` of "normal" are those before the cut.
+    `weights` names a distribution of the weight on return: "normal" (cut to [0, 1]), "beta" and
+    "kumaraswamy" use `mean` and `sd`, "uniform" covers [0, 1]; or it is an array with one weight
+    per investor. `mean` and `sd` of "normal" are those before the cut.
 
     `noise` says how the portfolios are observed, `noise_level` how coarsely:
     "round" reports them in steps of that size, each still summing to one (largest remainders);

@@ -102,6 +102,7 @@ def test_a_family_is_contradicted_below_five_percent():
     assert "contradicts it" in investors.family_advice("beta", {"a": 2.0}, 0.049)
     assert "does not contradict it" in investors.family_advice("beta", {"a": 2.0}, 0.05)
     assert "too few investors" in investors.family_advice("beta", {"a": 2.0}, float("nan"))
+    assert "(b 9.88e+94)" in investors.family_advice("Kumaraswamy", {"b": 9.878e94}, 0.5)
 
 
 def test_an_investor_without_interval_and_with_infinite_risk_aversion():

@@ -84,8 +84,9 @@ def test_a_wide_normal_is_cut_not_piled_up_at_the_ends():
     assert np.mean(weights == 1) == 0
 
 
-def test_a_beta_has_its_mean_and_spread():
-    weights = draw(20_000, weights="beta", mean=0.3, sd=0.2).weights
+@pytest.mark.parametrize("name", ["beta", "kumaraswamy"])
+def test_a_skewed_distribution_has_its_mean_and_spread(name):
+    weights = draw(20_000, weights=name, mean=0.3, sd=0.2).weights
     assert weights.mean() == pytest.approx(0.3, abs=0.01)
     assert weights.std() == pytest.approx(0.2, abs=0.01)
 

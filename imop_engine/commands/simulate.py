@@ -42,8 +42,10 @@ class WeightOptions:
     weights: Annotated[
         str, typer.Option(help=f"Weights on return: {', '.join(DRAWN[:-1])} or {DRAWN[-1]}.")
     ] = "normal"
-    mean: Annotated[float, typer.Option(help="Mean weight, of normal and beta.")] = 0.5
-    sd: Annotated[float, typer.Option(help="Spread of the weights, of normal and beta.")] = 0.15
+    mean: Annotated[float, typer.Option(help="Mean weight; uniform and mixture need none.")] = 0.5
+    sd: Annotated[
+        float, typer.Option(help="Spread of the weights; uniform and mixture need none.")
+    ] = 0.15
     part: Annotated[
         list[str] | None,
         typer.Option("--part", help=f"Part of a mixture: SHARE,MEAN,SD as {PART}; repeatable."),

@@ -87,7 +87,7 @@ def family_advice(name: str, values: dict[str, float], p_value: float) -> str:
     Returns:
         One sentence.
     """
-    shape = parameters(values, ".2f")
+    shape = parameters(values, ".3g")
     said = f"The weights are described best by the {name} distribution"
     said += f" ({shape})" if shape else ""
     if not np.isfinite(p_value):

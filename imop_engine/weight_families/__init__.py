@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from imop_engine.weight_families.base import Family
 
 # By the names that simulations know them; the file of each has that name.
-DRAWN: Final = ("normal", "uniform", "beta", "mixture")
+DRAWN: Final = ("normal", "uniform", "beta", "kumaraswamy", "mixture")
 # Fitted for comparison, never drawn.
 FITTED_ONLY: Final = ("unbounded_normal",)
 

@@ -30,6 +30,8 @@ from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, S
 from imop_app.workspace import Workspace, open_workspace
 from imop_engine.bundled import market
 from imop_engine.sentences.words import WORDS
+from imop_engine.weight_families import drawn_by_mean_and_sd
+from imop_engine.weight_families import family as weight_family
 from waiting_runs import waiting
 
 pytestmark = pytest.mark.slow
@@ -172,6 +174,16 @@ def test_simulation_settings_are_kept():
     assert (kept.noise, kept.noise_level, kept.count) == ("gaussian", 0.005, 70)
     again = page("investors")
     assert again.number_input(key="count").value == 70
+
+
+def test_every_distribution_of_weights_is_in_the_menu_and_kept():
+    workspace()
+    test = page("investors")
+    for name in drawn_by_mean_and_sd():
+        assert weight_family(name).label in test.selectbox(key="weights").options
+        test.selectbox(key="weights").select(name).run()
+        quiet(test)
+        assert open_workspace("w-test").investors.first.simulation.weights == name
 
 
 def test_an_impossible_choice_is_a_sentence_and_changes_nothing():

@@ -44,10 +44,16 @@ def mixture(rng, count):
     return np.where(first, truncated(rng, 0.25, 0.07, count), truncated(rng, 0.7, 0.1, count))
 
 
+def kumaraswamy(rng, count):
+    """Shape 2 and 4, by the inverse of 1 - (1 - w^a)^b."""
+    return (1.0 - (1.0 - rng.random(count)) ** (1.0 / 4.0)) ** (1.0 / 2.0)
+
+
 DRAWS = {
     "truncated normal": lambda rng, n: truncated(rng, 0.5, 0.15, n),
     "uniform": lambda rng, n: rng.uniform(size=n),
     "beta": lambda rng, n: rng.beta(2.0, 4.0, n),
+    "Kumaraswamy": kumaraswamy,
     "normal": lambda rng, n: np.clip(rng.normal(0.5, 0.1, n), 0.0, 1.0),
     "mixture": mixture,
 }
@@ -188,6 +194,7 @@ def test_normal_is_rejected_under_uniform_weights():
     [
         ("truncated normal", [0.5, 0.15]),
         ("beta", [2.0, 4.0]),
+        ("Kumaraswamy", [2.0, 4.0]),
         ("normal", [0.5, 0.1]),
         ("mixture", [0.4, 0.25, 0.07, 0.7, 0.1]),
     ],
@@ -199,7 +206,7 @@ def test_parameters_are_recovered(name, truth):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["truncated normal", "uniform", "beta", "mixture"])
+@pytest.mark.parametrize("name", ["truncated normal", "uniform", "beta", "Kumaraswamy", "mixture"])
 def test_bic_picks_the_family_the_weights_come_from(name):
     rng = np.random.default_rng(10)
     picked = [weight_distribution(DRAWS[name](rng, 2000)).best.name for _ in range(8)]

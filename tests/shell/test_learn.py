@@ -15,6 +15,7 @@ import pytest
 import imop_engine as imop
 from imop_engine.cli import main
 from imop_engine.tables import yahoo_cache
+from imop_engine.weight_families import drawn_by_mean_and_sd
 from thirty import thirty_stocks
 
 
@@ -102,6 +103,17 @@ def test_simulate_takes_every_kind_of_noise_and_a_change_of_belief(shell, tmp_pa
         assert truth["true from change 1"].tolist()[1] == 0.12
         held = pd.read_csv(tmp_path / noise / "portfolios.csv")
         assert list(held.columns) == ["investor", "date", "asset", "weight"]
+
+
+@pytest.mark.parametrize("weights", drawn_by_mean_and_sd())
+def test_simulate_takes_every_distribution_of_weights(shell, tmp_path, weights):
+    good(
+        shell, "simulate", "--market", "paper8", "--investors", 400, "--weights", weights,
+        "--mean", "0.5", "--sd", "0.1", "--out", tmp_path,
+    )  # fmt: skip
+    assert pd.read_csv(tmp_path / "truth_investors.csv")["weight"].mean() == pytest.approx(
+        0.5, abs=0.05
+    )
 
 
 # -- learn ---------------------------------------------------------------------------------------
