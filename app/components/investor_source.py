@@ -15,7 +15,6 @@ from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
 from imop_app.settings import (
-    SEGMENTS,
     InvestorBatch,
     InvestorSettings,
     InvestorSource,
@@ -25,17 +24,11 @@ from imop_app.settings import (
 )
 from imop_app.state import AppState, place
 from imop_engine.sentences.words import word
-from imop_engine.weight_families import drawn_by_mean_and_sd
-from imop_engine.weight_families import family as weight_family
 
 SOURCES: Final[dict[InvestorSource, str]] = {
     "simulate": "Simulate",
     "sample": "Sample file",
     "upload": "Upload portfolios",
-}
-FAMILIES: Final[dict[str, str]] = {
-    **{name: weight_family(name).label for name in drawn_by_mean_and_sd()},
-    SEGMENTS: "Three groups: careful, balanced, bold",
 }
 NOISES: Final[dict[Noise, str]] = {
     "round": "Rounded",
@@ -117,9 +110,9 @@ def _simulation(before: InvestorBatch | None) -> Simulation:
         )
         family = middle.selectbox(
             "Weights between return and risk",
-            list(FAMILIES),
-            format_func=FAMILIES.__getitem__,
-            index=place(list(FAMILIES), chosen.weights),
+            list(crowd.FAMILIES),
+            format_func=crowd.FAMILIES.__getitem__,
+            index=place(list(crowd.FAMILIES), chosen.weights),
             key="weights",
             help="How the investors differ. " + word("weight"),
         )
@@ -146,7 +139,7 @@ def _shape(family: str, chosen: Simulation) -> tuple[float, float]:
         step=0.05,
         value=chosen.mean,
         key="mean",
-        disabled=family == SEGMENTS or not weight_family(family).has_mean_and_sd,
+        disabled=not crowd.has_mean(family),
         help="The typical weight: higher means more appetite for risk.",
     )
     sd = right.slider(
@@ -156,7 +149,7 @@ def _shape(family: str, chosen: Simulation) -> tuple[float, float]:
         step=0.05,
         value=chosen.sd,
         key="sd",
-        disabled=family != SEGMENTS and not weight_family(family).has_mean_and_sd,
+        disabled=not crowd.has_spread(family),
         help="Standard deviation of the weights: how much the investors differ.",
     )
     return mean, sd

@@ -26,9 +26,16 @@ from imop_engine.investors import SIMULATED, joined
 from imop_engine.investors import Investors as Investors  # the views name the type by this service
 from imop_engine.market import Market
 from imop_engine.report import frames, frames_people, style
+from imop_engine.weight_families import drawn_by_mean_and_sd
+from imop_engine.weight_families import family as weight_family
 
 # Three groups of simulated investors: share of all, and mean weight on return.
 GROUPS: Final = (("careful", 0.35, 0.3), ("balanced", 0.4, 0.5), ("bold", 0.25, 0.7))
+# What a simulation may draw weights from, as the menu calls it.
+FAMILIES: Final[dict[str, str]] = {
+    **{name: weight_family(name).label for name in drawn_by_mean_and_sd()},
+    SEGMENTS: "Three groups: careful, balanced, bold",
+}
 # Above this many dots a browser slows down and the eye sees a blot: investors are counted instead.
 DOTS: Final = 2000
 
@@ -41,6 +48,16 @@ class PeoplePicture:
     points: pd.DataFrame | None  # one row for each investor, where they are few
     cells: pd.DataFrame | None  # counts, where they are many
     holdings: pd.DataFrame
+
+
+def has_mean(weights: str) -> bool:
+    """Whether the analyst says the mean of such weights; groups have means of their own."""
+    return weights != SEGMENTS and weight_family(weights).has_mean_and_sd
+
+
+def has_spread(weights: str) -> bool:
+    """Whether the analyst says the spread of such weights; that of groups is made of it."""
+    return weights == SEGMENTS or weight_family(weights).has_mean_and_sd
 
 
 @sentences
