@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from imop_engine import errors
     from imop_engine.backends import implicit_update
     from imop_engine.batch import BatchFit, JointUpdate, batch_update, fit_batch
+    from imop_engine.efficiency_gap.fit import EfficiencyFit, fit_efficiency
+    from imop_engine.efficiency_gap.measure import Efficiency, efficiency
+    from imop_engine.efficiency_gap.stream import efficiency_update
     from imop_engine.frontier import Frontier, Projection, efficient_frontier, solve
     from imop_engine.history import History
     from imop_engine.inference.anchors import anchor_by_history, history_anchors, with_anchors
@@ -51,6 +54,9 @@ if TYPE_CHECKING:
 _HOME = {
     "errors": ("errors",),
     "problem": ("Problem", "affine_problem", "portfolio_problem", "quadratic_problem"),
+    "efficiency_gap.measure": ("Efficiency", "efficiency"),
+    "efficiency_gap.fit": ("EfficiencyFit", "fit_efficiency"),
+    "efficiency_gap.stream": ("efficiency_update",),
     "frontier": ("Frontier", "Projection", "efficient_frontier", "solve"),
     "update": ("Update",),
     "backends": ("implicit_update",),
@@ -91,6 +97,8 @@ __all__ = [
     "BatchFit",
     "Bootstrap",
     "Constants",
+    "Efficiency",
+    "EfficiencyFit",
     "Fit",
     "FittedFamily",
     "Frontier",
@@ -117,10 +125,13 @@ __all__ = [
     "bootstrap",
     "compare_fit",
     "constants",
+    "efficiency",
+    "efficiency_update",
     "efficient_frontier",
     "errors",
     "export_study",
     "fit_batch",
+    "fit_efficiency",
     "frontier_band",
     "history_anchors",
     "identification",

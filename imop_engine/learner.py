@@ -1,4 +1,5 @@
-"""(4) Learning over a stream of decisions: the paper's Algorithms 1 and 2, and a second-order one.
+"""(4) Learning over a stream of decisions: the paper's Algorithms 1 and 2, a second-order one, and
+implicit updates of the return left on the table.
 
 `OnlineLearner` only holds state; the rounds themselves run in one compiled call.
 """
@@ -20,11 +21,20 @@ from imop_engine.batch import batch_update
 from imop_engine.capabilities import Capability
 from imop_engine.conditions import GeneralArrays, forward_bounds
 from imop_engine.curve import decisions as decide
+from imop_engine.efficiency_gap.stream import GapMemory, run_gaps
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.history import History, Recorder
 from imop_engine.identified_subspace import ZERO_EIGENVALUE_OF_STREAM, IdentifiedSubspace
-from imop_engine.learner_options import FULL, NATIVE, NEWTON, LearnerOptions, Rate
+from imop_engine.learner_options import (
+    DISTANCE,
+    EFFICIENCY,
+    FULL,
+    NATIVE,
+    NEWTON,
+    LearnerOptions,
+    Rate,
+)
 from imop_engine.learner_state import ActiveSet, LearnerState
 from imop_engine.problem import Problem
 from imop_engine.rounds import Rounds, run_backend, run_curve
@@ -53,17 +63,22 @@ class OnlineLearner:
         algorithm: "accelerated" (Algorithm 2: assign a weight first, then update), "full"
             (Algorithm 1: the best update over all weights of the grid), or "newton" (portfolios
             with weights="exact": implicit updates first, then steps scaled by what was learned).
-        rate: eta_t = rate / sqrt(t), or a function of the round t = 1, 2, ...
+        rate: eta_t = rate / sqrt(t), or a function of the round t = 1, 2, ...; for
+            loss="efficiency" in units of 14 spreads of the anchored returns.
         theta0: where to start; None is the paper's zero. Projected on Theta.
         backend: "native", or "gurobi" for the paper's mixed-integer route ("cvxpy" only decides).
         node_limit: nodes an update may use before it stops with an honest gap.
         batch: decisions per update (the paper's mini-batches); a remainder waits for the next call.
         forgetting: what "newton" keeps of its information each round; below 1 it follows beliefs
             that change (0.99 looks back about a hundred decisions).
+        loss: "distance" (the paper's, squared distance to the frontier), or "efficiency" (for
+            portfolios: return a year left on the table at the investor's own risk; convex, so it
+            learns from any start and assigns no weights).
 
-    Learned state: `theta_`, `rounds_`, `losses_` (l(y_t, theta_t) before each update),
+    Learned state: `theta_`, `rounds_`, `losses_` (the loss of each decision before its update),
     `certified_` (share of updates proven optimal), `nodes_`, `weights_`, `history_` (theta over
-    time); for "newton" also `covariance_`, `standard_errors_` and `noise_`.
+    time); for "newton" also `covariance_`, `standard_errors_` and `noise_`; for "efficiency" also
+    `averaged_`.
     """
 
     def __init__(
@@ -77,13 +92,18 @@ class OnlineLearner:
         node_limit: int = NODE_LIMIT,
         batch: int = 1,
         forgetting: float = 1.0,
+        loss: str = DISTANCE,
     ) -> None:
-        options = LearnerOptions(weights, algorithm, rate, backend, node_limit, batch, forgetting)
+        options = LearnerOptions(
+            weights, algorithm, rate, backend, node_limit, batch, forgetting, loss
+        )
         self.weights_: Vector = options.grid(problem)
         self.problem = problem
         self.exact = options.exact
         self.algorithm = options.algorithm
+        self.loss = options.loss
         self.rate = options.rate
+        self._rate_unit = options.rate_unit(problem)
         self.backend = options.backend
         self.node_limit = int(options.node_limit)
         self.batch = options.batch
@@ -103,10 +123,14 @@ class OnlineLearner:
         self._recorder = Recorder(problem.theta_size)
         self._information = SecondOrderState.none(problem.theta_size)
         self._active_set = ActiveSet.none(3 * problem.n + 1)
+        self._gap_memory = (
+            GapMemory.begin(problem, self.theta_) if self.loss == EFFICIENCY else None
+        )
 
     @property
     def losses_(self) -> Vector:
-        """Squared distance of each decision to what the beliefs of its round could explain."""
+        """The loss of each decision under the beliefs of its round: its squared distance to what
+        they could explain, or for loss="efficiency" the return a year it left on the table."""
         if len(self._losses) > 1:
             self._losses = [np.concatenate(self._losses)]
         return self._losses[0].copy() if self._losses else np.empty(0)
@@ -115,6 +139,16 @@ class OnlineLearner:
     def certified_(self) -> float:
         """Share of the updates that were proven globally optimal."""
         return self._certified / self.updates_ if self.updates_ else 1.0
+
+    @property
+    def averaged_(self) -> Vector:
+        """theta averaged over the rounds, later ones counting more (loss="efficiency" only)."""
+        if self._gap_memory is None:
+            raise InvalidInput(
+                f"loss {self.loss!r} keeps no average; use loss='efficiency', or average "
+                "history_.theta yourself."
+            )
+        return self._gap_memory.average.copy()
 
     @property
     def history_(self) -> History:
@@ -158,14 +192,19 @@ class OnlineLearner:
             LOG.warning("Compiling the numerical code; this happens once and takes about a minute.")
         rates = self._rates(len(Y))
         for first in range(0, len(Y), CHUNK):
-            self._fit_chunk(Y[first : first + CHUNK], rates[first : first + CHUNK])
+            rows = slice(first, first + CHUNK)
+            self._fit_chunk(Y[rows], self._rate_unit * rates[rows])
         return self
 
     def _fit_chunk(self, Y: Matrix, rates: Vector) -> None:
         theta = self.theta_.copy()
         information = self._information.copy()
         rounds = Rounds.empty(len(Y), theta.size)
-        if self.algorithm == NEWTON:
+        memory = None if self._gap_memory is None else self._gap_memory.copy()
+        if memory is not None:
+            out = _rounds_out(rounds, np.empty(len(Y)))
+            done = run_gaps(self.problem, theta, Y, rates, self.rounds_, memory, out)
+        elif self.algorithm == NEWTON:
             done = self._run_newton(theta, Y, rates, rounds, information)
         elif self.backend != NATIVE:
             done = run_backend(self._solver, self.algorithm, self._middle, theta, Y, rates, rounds)
@@ -183,6 +222,7 @@ class OnlineLearner:
             )
         self.theta_ = theta
         self._information = information
+        self._gap_memory = memory
         self._recorder.add(self.rounds_, rounds.thetas)
         self.rounds_ += len(Y)
         updated = rounds.nodes > 0
@@ -274,6 +314,7 @@ class OnlineLearner:
             self.theta_.copy(), self.rounds_, self.updates_, self.nodes_, self._certified,
             self.losses_, self.history_, self._recorder.stride, self._waiting.copy(),
             self._information.copy(), self._active_set.copy(),
+            None if self._gap_memory is None else self._gap_memory.copy(),
         )  # fmt: skip
 
     def restore(self, state: LearnerState) -> OnlineLearner:
@@ -299,6 +340,12 @@ class OnlineLearner:
         self._waiting = state.waiting.copy()
         self._information = state.second_order.copy()
         self._active_set = state.active_set.copy()
+        if (state.gap_memory is None) != (self.loss == DISTANCE):
+            raise InvalidInput(
+                f"the state is of a learner with another loss, this one has loss={self.loss!r}; "
+                "restore it with the settings it was learned with."
+            )
+        self._gap_memory = None if state.gap_memory is None else state.gap_memory.copy()
         return self
 
     @cached_property

@@ -11,6 +11,8 @@ import numpy as np
 from imop_engine.arguments import Vector
 from imop_engine.backends import BACKENDS
 from imop_engine.capabilities import Capability
+from imop_engine.efficiency_gap.measure import NEEDED, NOT_A_PORTFOLIO
+from imop_engine.efficiency_gap.stream import rate_unit
 from imop_engine.errors import InvalidInput
 from imop_engine.problem import Problem
 from imop_engine.update import NODE_LIMIT, is_rate
@@ -21,6 +23,9 @@ FULL: Final = "full"
 NEWTON: Final = "newton"
 ALGORITHMS: Final = (ACCELERATED, FULL, NEWTON)
 EXACT: Final = "exact"
+DISTANCE: Final = "distance"
+EFFICIENCY: Final = "efficiency"
+LOSSES: Final = (DISTANCE, EFFICIENCY)
 NATIVE: Final = "native"
 Rate = float | Callable[[int], float]
 NEWTON_NEEDS: Final = (
@@ -40,6 +45,7 @@ class LearnerOptions:
     node_limit: int = NODE_LIMIT
     batch: int = 1
     forgetting: float = 1.0
+    loss: str = DISTANCE
 
     def __post_init__(self) -> None:
         """Refuse what no problem could make possible."""
@@ -51,13 +57,24 @@ class LearnerOptions:
             raise InvalidInput(
                 f"there is no backend {self.backend!r}; use one of {', '.join(BACKENDS)}."
             )
+        self._check_loss()
         self._check_weights()
         self._check_numbers()
+
+    def _check_loss(self) -> None:
+        if self.loss not in LOSSES:
+            raise InvalidInput(f"there is no loss {self.loss!r}; use one of {', '.join(LOSSES)}.")
+        plain = self.algorithm == ACCELERATED and self.backend == NATIVE and self.batch == 1
+        if self.loss == EFFICIENCY and not plain:
+            raise InvalidInput(
+                "loss='efficiency' has one exact update for each portfolio: leave algorithm, "
+                "backend and batch as they are, or use loss='distance'."
+            )
 
     def _check_weights(self) -> None:
         weights = self.weights
         whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, bool)
-        if (isinstance(weights, str) and not self.exact) or (whole and weights < 2):
+        if (isinstance(weights, str) and weights != EXACT) or (whole and weights < 2):
             raise InvalidInput(
                 f"weights is {weights!r}; give a whole number from 2 up, 41 say, a list of "
                 "weights, or 'exact'."
@@ -99,10 +116,18 @@ class LearnerOptions:
     @property
     def exact(self) -> bool:
         """Whether the whole frontier counts, and not a grid of weights on it."""
-        return isinstance(self.weights, str) and self.weights == EXACT
+        chosen = isinstance(self.weights, str) and self.weights == EXACT
+        return chosen or self.loss == EFFICIENCY
+
+    def rate_unit(self, problem: Problem) -> float:
+        """What a rate of 1 is, so that one default suits both losses."""
+        return rate_unit(problem) if self.loss == EFFICIENCY else 1.0
 
     def grid(self, problem: Problem) -> Vector:
         """The weights for a problem, refused where it cannot do what the options ask for."""
+        if self.loss == EFFICIENCY:
+            problem.require(*NEEDED, sentence=NOT_A_PORTFOLIO)
+            return np.array([EDGE, 1.0 - EDGE])
         if self.algorithm == NEWTON:
             problem.require(Capability.BUDGET_AND_CAPS, sentence=NEWTON_NEEDS)
         if not self.exact:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.efficiency_gap.stream import GapMemory
 from imop_engine.errors import InvalidInput
 from imop_engine.history import History
 from imop_engine.second_order import SecondOrderState
@@ -73,6 +74,7 @@ class LearnerState:
         waiting: decisions of a batch that is not full yet, one per row.
         second_order: the information that algorithm "newton" has collected.
         active_set: where the next update's search begins.
+        gap_memory: the same for loss "efficiency", and the averaged theta; None for other losses.
     """
 
     theta: Vector
@@ -86,6 +88,7 @@ class LearnerState:
     waiting: Matrix
     second_order: SecondOrderState
     active_set: ActiveSet
+    gap_memory: GapMemory | None = None
 
     @property
     def certified_share(self) -> float:
@@ -94,7 +97,7 @@ class LearnerState:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Plain arrays by public names, as numpy's npz stores them."""
-        return {
+        found = {
             "theta": self.theta,
             "rounds": np.array(self.rounds),
             "updates": np.array(self.updates),
@@ -113,6 +116,9 @@ class LearnerState:
             "active_set.sides": self.active_set.sides,
             "active_set.size": self.active_set.size,
         }
+        if self.gap_memory is not None:
+            found |= {f"gap.{name}": array for name, array in vars(self.gap_memory).items()}
+        return found
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LearnerState:
@@ -147,4 +153,15 @@ class LearnerState:
                     for name in ("rows", "sides", "size")
                 )
             ),
+            _gap_memory(parts),
         )
+
+
+def _gap_memory(parts: Mapping[str, NDArray[Any]]) -> GapMemory | None:
+    if "gap.average" not in parts:
+        return None
+    return GapMemory(
+        np.array(parts["gap.price"], dtype=float),
+        np.array(parts["gap.state"], dtype=np.int8),
+        np.array(parts["gap.average"], dtype=float),
+    )

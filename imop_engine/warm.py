@@ -79,6 +79,16 @@ def _least_squares() -> None:
     imop.polish(_investors(), Y, [0.05, 0.1, 0.15])
 
 
+def _gaps() -> None:
+    imop.fit_efficiency(_investors(), Y)
+    imop.efficiency(_investors(), [0.05, 0.1, 0.15], Y)
+
+
+def _gap_streams() -> None:
+    imop.OnlineLearner(_investors(), loss="efficiency").partial_fit(Y)
+    imop.efficiency_update(_investors(), [0.05, 0.1, 0.15], Y[0], 1.0)
+
+
 def _forward() -> None:
     imop.OnlineLearner(_two_objectives(), weights=3).assign(Y[:, :2])
 
@@ -93,6 +103,8 @@ TASKS = {
     "frontier": Task("the efficient frontier", _frontier),
     "least squares": Task("standard errors", _least_squares, ("frontier",)),
     "streams": Task("Algorithms 1 and 2", _streams, ("branch and bound", "frontier")),
+    "gaps": Task("return left on the table", _gaps, ("frontier",)),
+    "gap streams": Task("its updates", _gap_streams, ("frontier",)),
     "forward": Task("quadratic problems", _forward),
     "second order": Task("the second-order learner", _second_order, ("streams",)),
     "general": Task("updates of quadratic problems", _general, ("branch and bound", "forward")),

@@ -17,12 +17,14 @@ SETTINGS = {
     "exact": {"weights": "exact"},
     "full": {"weights": 6, "algorithm": "full"},
     "newton": {"weights": "exact", "algorithm": "newton"},
+    "gaps": {"loss": "efficiency"},
+    "capped gaps": {"loss": "efficiency", "rate": 1.5, "theta0": TRUE[::-1].copy()},
     "forgetful": {"weights": "exact", "algorithm": "newton", "forgetting": 0.9},
 }
 
 
 def problem_of(kind: str):
-    if kind in ("capped", "newton", "forgetful"):
+    if kind in ("capped", "newton", "forgetful", "capped gaps"):
         return imop.portfolio_problem(Q, upper=0.4, anchors={0: TRUE[0], 6: TRUE[6]})
     return imop.portfolio_problem(Q)
 
