@@ -19,7 +19,8 @@ from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.efficiency_gap.measure import NEEDED, NOT_A_PORTFOLIO, nearest_inside
 from imop_engine.errors import ImopError, InvalidInput
-from imop_engine.kernels.efficiency import GapStep, efficiency_round, efficiency_run, place_at
+from imop_engine.kernels.at_risk import place_at
+from imop_engine.kernels.efficiency import GapStep, efficiency_round, efficiency_run
 from imop_engine.problem import Problem
 from imop_engine.update import Update, is_certified, is_rate
 

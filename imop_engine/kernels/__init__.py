@@ -8,6 +8,9 @@
     portfolio         the implicit update of a portfolio problem, Algorithms 1 and 2
     second_order      the second-order learner
     general           any other problem of the class
+    twins             the efficient portfolio at the risk of another, on a traced frontier
+    at_risk           the same for one portfolio, without a trace
+    efficiency        the update of the return left on the table, and streams of them
 
 Nothing here validates: the frozen objects that call it already did.
 """

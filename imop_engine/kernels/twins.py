@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from imop_engine.compiling import compiled
+from imop_engine.compiling import compiled, inlined
 from imop_engine.kernels.constants import FREE, LOWER
 from imop_engine.kernels.nouns import Cases, Floats
 
@@ -27,7 +27,7 @@ class Stretches(NamedTuple):
     c: Floats
 
 
-@compiled
+@inlined
 def variance(Q, x):
     """x'Qx."""
     total = 0.0
@@ -138,7 +138,7 @@ def measure_risk(Q, count, stretches):
             V[k] = max(V[k], V[k - 1])  # by rounding alone it may seem to fall
 
 
-@compiled
+@inlined
 def step_to(rest, b, c, longest):
     """t >= 0 with 2 b t + c t^2 = rest, at most `longest`."""
     if not c > 0.0:
