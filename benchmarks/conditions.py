@@ -21,6 +21,7 @@ from imop_engine.simulate import draw_weights
 
 from . import departures as d
 from .drawn_markets import TrueMarket, draw_history, draw_market, yearly_moments
+from .right_reasons import RIGHT_REASONS
 
 INVESTORS: Final = (300, 1000)
 # What the analyst holds for historical returns where a condition says nothing of a history: means
@@ -41,8 +42,7 @@ class Condition:
     """One way in which a study departs from what the method assumes.
 
     `covariance_months` and `anchor_months` are the months that the analyst's covariance and anchors
-    come from; None where they are known exactly. `right_reasons` are names of checks that would be
-    right for a verdict of "caution" or "poor".
+    come from; None where they are known exactly.
     """
 
     key: str
@@ -51,7 +51,11 @@ class Condition:
     covariance_months: int | None = None
     anchor_months: int | None = None
     assets: int = 8
-    right_reasons: tuple[str, ...] = ()
+
+    @property
+    def right_reasons(self) -> tuple[str, ...]:
+        """Names of checks that are right for a verdict of "caution" or "poor" here."""
+        return RIGHT_REASONS.get(self.key, ())
 
     @property
     def label(self) -> str:
@@ -171,7 +175,7 @@ def _moments(
     return history if condition.anchor_months else None, returns, market.covariance
 
 
-def _strangers(key: str, who: str, draw_: object) -> tuple[Condition, ...]:
+def _strangers(key: str, who: str, draw_: d.Draw) -> tuple[Condition, ...]:
     return tuple(
         Condition(f"{key}-{share}", f"{share} % of the investors {who}",
                   partial(d.strangers, share=share / 100, draw=draw_))

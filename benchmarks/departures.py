@@ -63,6 +63,7 @@ class Sample:
 
 
 Departure = Callable[[Scene], Sample]
+Draw = Callable[[Scene, int], Matrix]  # that many portfolios
 
 
 def _sample(
@@ -128,7 +129,7 @@ def own_covariance(scene: Scene, months: int) -> Sample:
     return _sample(scene, with_errors(np.array(held), rng))
 
 
-def strangers(scene: Scene, share: float, draw: Callable[[Scene, int], Matrix]) -> Sample:
+def strangers(scene: Scene, share: float, draw: Draw) -> Sample:
     """A share of the investors holds something else, whatever they prefer."""
     who = scene.rng.permutation(scene.count) < round(share * scene.count)
     held = np.array(scene.market.frontier.at(scene.weights))

@@ -127,9 +127,10 @@ def draw_history(
         around = shocks - means
         white = np.linalg.cholesky(np.linalg.inv(np.cov(around, rowvar=False)))
         shocks = means + around @ white
+    days = pd.period_range(end=LAST_MONTH, periods=months, freq="M").to_timestamp(how="end")
     return pd.DataFrame(
         true.returns / MONTHS_PER_YEAR + shocks @ root.T,
-        index=pd.period_range(end=LAST_MONTH, periods=months, freq="M").to_timestamp(how="end"),
+        index=days.normalize(),
         columns=list(true.names),
     ).rename_axis("date")
 
