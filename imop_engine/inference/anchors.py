@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr
 
 from imop_engine.arguments import Anchors, Matrix, Vector, anchor_rows
 from imop_engine.capabilities import Capability
@@ -23,6 +24,7 @@ from imop_engine.problem import Problem, parameter_set
 SAME_PORTFOLIO: Final = 1e-6
 # A holding above this, or above half an even share, is more than error or rounding leaves.
 MUCH: Final = 0.02
+CERTAINLY: Final = 4.0  # standard errors above zero: the order is not in doubt
 UNSEEN_MONEY: Final = 0.01  # share of an anchor's portfolio that may be in assets nobody holds
 
 
@@ -67,23 +69,32 @@ class PortfolioAnchor:
     value: float
 
 
-def anchor_by_history(problem: Problem, expected_returns: ArrayLike, decisions: Any) -> Problem:
+def anchor_by_history(
+    problem: Problem,
+    expected_returns: ArrayLike,
+    decisions: Any,
+    mean_covariance: Matrix | None = None,
+) -> Problem:
     """The same problem with the two default anchors; see `history_anchors`.
 
     Args:
         problem: What is decided, and which theta are possible.
         expected_returns: Yearly, by the return history.
         decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        mean_covariance: Covariance of the expected returns as estimates; None: taken as exact.
 
     Returns:
         The new problem; the given one is not changed.
     """
-    anchors = history_anchors(problem, expected_returns, decisions)
+    anchors = history_anchors(problem, expected_returns, decisions, mean_covariance)
     return with_anchors(problem, [(one.portfolio, one.value) for one in anchors])
 
 
 def history_anchors(
-    problem: Problem, expected_returns: ArrayLike, decisions: Any
+    problem: Problem,
+    expected_returns: ArrayLike,
+    decisions: Any,
+    mean_covariance: Matrix | None = None,
 ) -> tuple[PortfolioAnchor, PortfolioAnchor]:
     """The two default anchors: portfolios that earn what they earned in the history.
 
@@ -94,12 +105,14 @@ def history_anchors(
 
     Both portfolios are fully invested, so they fix shift and scale as long as the second earned
     more: investors take more risk only for a higher return, and a history that says otherwise
-    contradicts them.
+    contradicts them. A mean of few years may say so by chance: where its error is known, the
+    anchors are what history and that order together say (`ordered_anchors`).
 
     Args:
         problem: What is decided, and which theta are possible.
         expected_returns: Yearly, by the return history.
         decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        mean_covariance: Covariance of the expected returns as estimates; None: taken as exact.
 
     Returns:
         Two portfolios with their names and yearly returns.
@@ -126,6 +139,9 @@ def history_anchors(
             "assets or portfolios whose returns you know as anchors."
         )
     earned = float(low @ history), float(high @ history)
+    if mean_covariance is not None:
+        values, _ = ordered_anchors(np.array([low, high]), history, mean_covariance)
+        earned = float(values[0]), float(values[1])
     if earned[1] <= earned[0]:
         raise InvalidInput(
             f"in the return history {second} earned {earned[1]:.4%} a year and {first} "
@@ -133,6 +149,41 @@ def history_anchors(
             "cannot anchor them. Name two assets or portfolios whose returns you know as anchors."
         )
     return PortfolioAnchor(first, low, earned[0]), PortfolioAnchor(second, high, earned[1])
+
+
+def ordered_anchors(
+    rows: Matrix, expected_returns: Vector, mean_covariance: Matrix
+) -> tuple[Vector, Matrix]:
+    """What two portfolios earn by a history, given that the second earns more; and its covariance.
+
+    The means of a history are normal around the truth. Given that the true difference is positive
+    it has the normal distribution cut at zero, whose mean and variance are known; what is left of
+    the two values moves along.
+
+    Args:
+        rows: The two portfolios, fractions of wealth; the second one bears more risk.
+        expected_returns: Yearly, by the history.
+        mean_covariance: Covariance of the expected returns as estimates.
+
+    Returns:
+        The two values, and their covariance.
+
+    >>> import numpy as np
+    >>> values, _ = ordered_anchors(np.eye(2), np.array([0.05, 0.04]), 0.01**2 * np.eye(2))
+    >>> values.round(4).tolist()
+    [0.0411, 0.0489]
+    """
+    values, covariance = rows @ expected_returns, rows @ mean_covariance @ rows.T
+    pull = covariance @ np.array([-1.0, 1.0])
+    apart, variance = float(values[1] - values[0]), float(pull[1] - pull[0])
+    if variance <= 0.0 or apart > CERTAINLY * np.sqrt(variance):
+        return values, covariance
+    spread = float(np.sqrt(variance))
+    ratio = apart / spread
+    hazard = float(np.exp(-0.5 * ratio**2 - log_ndtr(ratio)) / np.sqrt(2.0 * np.pi))
+    left = max(1.0 - ratio * hazard - hazard**2, 0.0)  # share of the variance that remains
+    moved = values + pull * (spread * hazard / variance)
+    return moved, covariance - np.outer(pull, pull) * ((1.0 - left) / variance)
 
 
 def held_assets(decisions: Matrix) -> NDArray[np.bool_]:

@@ -130,12 +130,23 @@ def rounding_step(Y: Matrix, noise_sd: float) -> float | None:
     """
     least, most = ROUNDING_NOISE
     for step in STEPS:
-        steps = Y / step
-        if least * step <= noise_sd <= most * step and np.all(
-            np.abs(steps - np.rint(steps)) <= WHOLE
-        ):
+        if least * step <= noise_sd <= most * step and _whole_steps(Y, step):
             return step
     return None
+
+
+def reporting_step(Y: Matrix) -> float | None:
+    """The coarsest step that all holdings are whole numbers of; None where there is none.
+
+    >>> reporting_step(np.array([[0.31, 0.69], [0.25, 0.75]]))
+    0.01
+    """
+    return next((step for step in STEPS if _whole_steps(Y, step)), None)
+
+
+def _whole_steps(Y: Matrix, step: float) -> bool:
+    steps = Y / step
+    return bool(np.all(np.abs(steps - np.rint(steps)) <= WHOLE))
 
 
 def likely_weights(

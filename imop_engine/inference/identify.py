@@ -22,11 +22,10 @@ from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier, efficient_frontier
 from imop_engine.gauge import Gauge, gauge_of
 from imop_engine.identified_subspace import IdentifiedSubspace
-from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS, simulate_bias
+from imop_engine.inference.bias_simulation import simulate_bias
 from imop_engine.inference.bounds import Bounds, return_bounds
 from imop_engine.inference.estimating_equations import (
     Refined,
-    Support,
     least_investors,
     refine_counts,
     support_of,
@@ -35,6 +34,7 @@ from imop_engine.inference.estimating_equations import (
 )
 from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
 from imop_engine.inference.information import ScoreInformation, information
+from imop_engine.inference.sources import NO_ERRORS, GivenErrors, Sources
 from imop_engine.inference.uncertainty import frontier_band
 from imop_engine.problem import Problem
 from imop_engine.sentences import returns as say
@@ -51,6 +51,8 @@ STATUSES: Final = (
 # The data may ask for this many standard errors more before the estimate is called unsettled: a
 # smaller step changes an interval by less than a quarter of its width.
 SETTLED: Final = 1.0
+# An interval over more than this share of what is possible tells next to nothing.
+TOO_WIDE: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,8 @@ class Identification:
     gauge: Gauge
     anchor_notes: tuple[str, ...]  # where anchors rest on assets that hardly anybody holds
     level: float
+    sources: Sources  # where the width of the intervals comes from
+    dispersion: float | None = None  # of beliefs between investors, where that is the error model
 
     @property
     def step_in_errors(self) -> float:
@@ -131,6 +135,8 @@ def identification(
     noise_sd: float | None = None,
     seed: int = 0,
     solution: Refined | None = None,
+    clusters: NDArray[np.int64] | None = None,
+    given: GivenErrors = NO_ERRORS,
 ) -> Identification:
     """Say of each return how far `decisions` determine it, around the estimate `theta`.
 
@@ -154,6 +160,9 @@ def identification(
         level: Confidence of the intervals, between 0 and 1.
         noise_sd: Standard deviation of the error in a single holding; None estimates it.
         seed: Of the simulated study.
+        clusters: A number for each row; rows with the same number are of one investor and err
+            together. None: each row is an investor of her own.
+        given: How far the covariance and the anchors are known; exactly, unless said.
 
     Returns:
         For each asset an interval, a status and a sentence; for all of them a covariance and notes.
@@ -178,16 +187,42 @@ def identification(
     info = supported_information(info, Y, None, support)
     subspace = IdentifiedSubspace.of(problem.theta, info.hessian)
     simulated = simulate_bias(info, Y, subspace, support, noise.sd, seed)
-    covariance = sandwich_covariance(info, subspace, simulated.gain, noise.sd)
+    covariance = sandwich_covariance(info, subspace, simulated.gain, noise.sd, clusters)
     bounds = return_bounds(info, Y, covariance, noise.sd, level)
-    return _report(
-        problem, r, solution, len(Y), support, holders, subspace, covariance, simulated.bias,
-        bounds, noise, float(level),
+    sources = Sources(covariance, given.covariance, given.anchors, given.ways, simulated.bias)
+    return report(
+        problem, r, solution, Counts(len(Y), support.investors, holders, in_file(Y, noise.sd)),
+        subspace, sources, bounds, noise, float(level),
     )  # fmt: skip
 
 
+def in_file(Y: Matrix, noise_sd: float) -> NDArray[np.int64]:
+    """How many investors hold each asset, by the portfolios themselves.
+
+    Args:
+        Y: The holdings of each investor in a row, fractions of wealth.
+        noise_sd: Holdings up to two of these, a hundredth at most, are errors.
+    """
+    result: NDArray[np.int64] = (Y > min(0.01, 2.0 * noise_sd)).sum(axis=0)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many investors say something of each asset."""
+
+    total: int
+    informing: NDArray[np.int64]  # whose nearest efficient portfolio moves with its return
+    unexplained: NDArray[np.int64]  # who hold it although the estimate does not
+    holding: NDArray[np.int64]  # who hold it, by the file
+
+
 def sandwich_covariance(
-    info: ScoreInformation, subspace: IdentifiedSubspace, gain: Matrix, noise_sd: float
+    info: ScoreInformation,
+    subspace: IdentifiedSubspace,
+    gain: Matrix,
+    noise_sd: float,
+    clusters: NDArray[np.int64] | None = None,
 ) -> Matrix:
     """Covariance of the estimate: the sandwich, stretched where the noise alone asks for more.
 
@@ -198,6 +233,7 @@ def sandwich_covariance(
         subspace: Which directions of the returns the portfolios see.
         gain: How the estimate answers to the scores.
         noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        clusters: A number for each investor; rows with the same number err together.
 
     Returns:
         One row and one column for each asset, squared yearly returns.
@@ -205,7 +241,8 @@ def sandwich_covariance(
     model = noise_sd**2 * (gain @ info.hessian @ gain.T)
     free = max(1, subspace.assets.size - 2)
     inflate = info.degrees / max(1, info.degrees - free)
-    sandwich = inflate * (gain @ info.outer @ gain.T)
+    outer = info.outer if clusters is None else _clustered(info.scores, clusters)
+    sandwich = inflate * (gain @ outer @ gain.T)
     own = np.diag(sandwich)
     wider = np.sqrt(np.maximum(np.diag(model), own) / np.where(own > 0, own, 1.0))
     if np.any((own <= 0) & (np.diag(model) > 0)):  # residuals of exactly zero say nothing
@@ -215,62 +252,88 @@ def sandwich_covariance(
     return result
 
 
-def _report(
+def _clustered(scores: Matrix, clusters: NDArray[np.int64]) -> Matrix:
+    """Sum of squared scores where those of one investor are added first."""
+    sums = np.zeros((int(clusters.max(initial=0)) + 1, scores.shape[1]))
+    np.add.at(sums, clusters, scores)
+    count = len(np.unique(clusters))
+    result: Matrix = sums.T @ sums * (count / max(1, count - 1))
+    return result
+
+
+def report(
     problem: Problem,
     r: Vector,
     solution: Refined,
-    count: int,
-    support: Support,
-    holders: NDArray[np.int64],
+    counts: Counts,
     subspace: IdentifiedSubspace,
-    covariance: Matrix,
-    bias: Vector,
+    sources: Sources,
     bounds: Bounds,
     noise: Noise,
     level: float,
+    dispersion: float | None = None,
 ) -> Identification:
+    """Intervals, statuses and sentences from what was found.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        r: The estimate, yearly.
+        solution: Where the data want it.
+        counts: How many investors say something of each asset.
+        subspace: Which directions of the returns the portfolios see.
+        sources: Where the uncertainty comes from.
+        bounds: What is known of assets that nobody holds.
+        noise: The error in a single holding.
+        level: Confidence of the intervals.
+        dispersion: Of beliefs between investors, where that is the error model.
+    """
     gauge = gauge_of(problem.theta.equalities, problem.theta.values)
     box_low, box_high = problem.theta.lower, problem.theta.upper
     informed = np.isin(np.arange(problem.n), subspace.assets)
     anchored = subspace.anchored
-    dead = (holders >= least_investors(count)) & ~informed
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    dead = (counts.unexplained >= least_investors(counts.total)) & ~informed
     step = solution.theta - r
+    z = float(ndtri(0.5 + level / 2))
     low, high = r.copy(), r.copy()
+    outside = z * np.sqrt(np.diag(sources.from_outside))
     # assets without information first: the others follow them through the anchors
     uninformed = ~informed & ~anchored
-    low[uninformed] = np.where(dead, box_low, np.maximum(bounds.low, box_low))[uninformed]
-    high[uninformed] = np.where(dead, box_high, np.minimum(bounds.high, box_high))[uninformed]
+    least = np.where(dead, box_low, np.maximum(bounds.low - outside, box_low))
+    most = np.where(dead, box_high, np.minimum(bounds.high + outside, box_high))
+    low[uninformed], high[uninformed] = least[uninformed], most[uninformed]
     solved = solution.theta
     down, up = np.where(uninformed, low - solved, 0.0), np.where(uninformed, high - solved, 0.0)
     rise, fall = np.maximum(subspace.response, 0.0), np.minimum(subspace.response, 0.0)
-    half = float(ndtri(0.5 + level / 2)) * np.hypot(errors, UNSURE_OF_BIAS * bias)
-    seen_low = np.minimum(r, solved - bias - half + rise @ down + fall @ up)
-    seen_high = np.maximum(r, solved - bias + half + rise @ up + fall @ down)
+    half = z * sources.standard_errors
+    seen_low = np.minimum(r, solved - sources.bias - half + rise @ down + fall @ up)
+    seen_high = np.maximum(r, solved - sources.bias + half + rise @ up + fall @ down)
     estimated = informed & ~anchored
     low[estimated], high[estimated] = (
         np.maximum(seen_low, box_low)[estimated],
         np.minimum(seen_high, box_high)[estimated],
     )
-    status = _statuses(problem, r, low, high, anchored, informed, dead, subspace, bounds)
-    investors = np.where(informed, support.investors, bounds.investors).astype(np.int64)
+    low[anchored], high[anchored] = (r - outside)[anchored], (r + outside)[anchored]
+    status = _statuses(problem, low, high, anchored, informed, dead, subspace, bounds)
+    investors = np.where(informed, counts.informing, bounds.investors).astype(np.int64)
     names = problem.theta_names
     sentences = tuple(
         say.asset_sentence(
             say.KnownReturn(
                 names[i], status[i], r[i], low[i], high[i], int(investors[i]),
-                int(support.investors[i] + holders[i]), bool(dead[i]),
+                int(counts.holding[i]), bool(dead[i]),
             ),
-            count, level, gauge.undetermined,
+            counts.total, level, gauge.undetermined,
         )
         for i in range(problem.n)
     )  # fmt: skip
+    errors = np.where(estimated, sources.standard_errors, np.nan)
     return Identification(
-        problem, r, low, high, status, investors, sentences, covariance,
-        np.where(estimated, errors, np.nan), noise, bias, step, solution.converged,
+        problem, r, low, high, status, investors, sentences, sources.given_anchors,
+        errors, noise, sources.bias, step, solution.converged,
         say.direction_sentences(subspace.open_directions, names, solution.theta),
         subspace.open_directions, tuple(names[i] for i in np.flatnonzero(dead)), gauge,
         _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
+        sources, dispersion,
     )  # fmt: skip
 
 
@@ -293,7 +356,6 @@ def _anchor_notes(
 
 def _statuses(
     problem: Problem,
-    r: Vector,
     low: Vector,
     high: Vector,
     anchored: NDArray[np.bool_],
@@ -312,8 +374,8 @@ def _statuses(
         elif informed[i] and open_[i]:
             out.append("relative")
         elif informed[i]:
-            whole = low[i] <= box_low[i] and high[i] >= box_high[i]
-            out.append("not seen" if whole else "identified")
+            vague = high[i] - low[i] > TOO_WIDE * (box_high[i] - box_low[i])
+            out.append("not seen" if vague else "identified")
         elif dead[i] or not (above[i] or below[i]):
             out.append("not seen")
         else:

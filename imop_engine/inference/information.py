@@ -66,6 +66,7 @@ class ScoreInformation:
     score: Vector  # sum of lam A e
     outer: Matrix  # sum of squared scores
     degrees: int  # independent residuals in it
+    scores: Matrix  # of each investor in a row; zero where her portfolio tells nothing
 
 
 def information(
@@ -97,6 +98,7 @@ def information(
     lams = lam_of(found.weights)
     hessian, outer, score = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
     degrees = 0
+    each = np.zeros((len(decisions), n))
     none = np.zeros(n, bool) if ignored is None else ignored
     left_out = np.any(clear_of_bounds(frontier, found, noise_sd) & none, axis=1)
     places = tuple(_places(frontier, lams, none, left_out))
@@ -108,10 +110,11 @@ def information(
         hessian[block] += float(times @ lam**2) * (A @ A.T)
         outer[block] += scores.T @ (times[:, None] * scores)
         score[free] += times @ scores
+        each[np.ix_(place.rows, free)] = scores
         if np.any(A):
             degrees += int(times.sum()) * (len(free) - 2)
     return ScoreInformation(
-        frontier, found, lams, places, hessian, score, outer, degrees
+        frontier, found, lams, places, hessian, score, outer, degrees, each
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from imop_engine.market import Market
 
 LEARNED: Final = "learned"
 REFUSED: Final = "refused"
+MONTHS: Final = 12  # in a year
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,8 @@ class StudyData:
         reading: Any = (),
         notes: tuple[str, ...] = (),
         truth: Any = None,
+        history: pd.DataFrame | None = None,
+        months: int | None = None,
     ) -> StudyData:
         """Bring moments and portfolios to one order of assets and check every portfolio.
 
@@ -94,6 +97,8 @@ class StudyData:
             reading: The reports of the files that were read.
             notes: What the analyst should know of the data.
             truth: The true yearly returns where the investors were simulated.
+            history: Monthly returns behind the moments; None: not at hand.
+            months: How many months the moments come from, where the table is not at hand.
 
         Returns:
             The data in one order of assets, each portfolio with the reason why it is refused, if it
@@ -101,7 +106,11 @@ class StudyData:
         """
         table = portfolios if isinstance(portfolios, pd.DataFrame) else pd.DataFrame(portfolios)
         columns = [str(name) for name in table.columns]
-        about = {"reading": tuple(reading), "notes": tuple(notes)}
+        about: dict[str, Any] = {"reading": tuple(reading), "notes": tuple(notes)}
+        if history is not None:
+            about |= {"history": history, "periods_per_year": MONTHS}
+        elif months is not None:
+            about |= {"months": months}
         market = Market.of(expected_returns, covariance, columns, **about)
         people = Investors.of(table, market.names, attributes=attributes, dates=dates, truth=truth)
         return cls.on(market, people)

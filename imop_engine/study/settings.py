@@ -14,9 +14,11 @@ from imop_engine.learner_options import LearnerOptions
 from imop_engine.limits import Limits
 
 STARTS: Final = ("search", "history", "zero")
+ERRORS: Final = ("auto", "holdings", "beliefs")
 
 Portfolio = tuple[tuple[str, float], ...]  # (asset, share) pairs
-Anchor = tuple[str | Portfolio, float]  # an asset or a portfolio, and its known return
+# An asset or a portfolio, its known return, and the standard error of that; 0 is exactly.
+Anchor = tuple[str | Portfolio, float, float]
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,18 @@ class StudySettings:
         forgetting: what "newton" keeps each round; below 1 it follows beliefs that change.
         anchors: known returns, {asset: return} or a list of (asset or portfolio, return), where a
             portfolio is {asset: share}. None: the minimum-variance portfolio and the average
-            observed one keep their historical return.
+            observed one keep their historical return. A third entry, (asset, return, error), is the
+            standard error of that return; without one it is exact.
         upper: cap on each holding; one number, or {asset: cap} where the others have none.
         bounds: least and greatest return anybody may believe in. None: -1 to 1, wider where the
             history is.
         start: "search" looks for a start among the first portfolios, from the historical returns
             on; "history" starts from those themselves, "zero" from the paper's zero.
         refine: fit all portfolios together once the stream has been seen.
+        trim: set investors aside whom no common frontier explains, before that fit.
+        errors: what keeps investors from the frontier: "holdings" (errors in what is held),
+            "beliefs" (each believes in returns of her own), or "auto", by what explains investors
+            better that were not fitted to.
         level: confidence level of the intervals.
         seed: of whatever is drawn at random.
         strict: refuse the study for one bad portfolio, instead of the portfolio.
@@ -52,6 +59,8 @@ class StudySettings:
     bounds: tuple[float, float] | None = None
     start: str = "search"
     refine: bool = True
+    trim: bool = True
+    errors: str = "auto"
     level: float = 0.95
     seed: int = 0
     strict: bool = False
@@ -60,6 +69,10 @@ class StudySettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "anchors", _anchors(self.anchors))
+        if self.errors not in ERRORS:
+            raise InvalidInput(
+                f"there is no error model {self.errors!r}; choose one of {', '.join(ERRORS)}."
+            )
         object.__setattr__(self, "upper", _caps(self.upper))
         if self.bounds is not None:
             object.__setattr__(self, "bounds", _pair(self.bounds))
@@ -89,10 +102,12 @@ class StudySettings:
         plain = asdict(self)
         if self.anchors is not None:
             plain["anchors"] = [
-                {"asset": target, "return": value}
-                if isinstance(target, str)
-                else {"portfolio": dict(target), "return": value}
-                for target, value in self.anchors
+                {
+                    **({"asset": target} if isinstance(target, str) else {"portfolio": dict(target)}),
+                    "return": value,
+                    **({"error": error} if error else {}),
+                }
+                for target, value, error in self.anchors
             ]
         if isinstance(self.upper, tuple):
             plain["upper"] = dict(self.upper)
@@ -111,20 +126,26 @@ class StudySettings:
         values = dict(plain)
         if values.get("anchors") is not None:
             values["anchors"] = [
-                (one.get("asset", one.get("portfolio")), one["return"]) for one in values["anchors"]
+                (one.get("asset", one.get("portfolio")), one["return"], one.get("error", 0.0))
+                for one in values["anchors"]
             ]
         return cls(**values)
 
     def anchor_vectors(self, names: tuple[str, ...]) -> list[tuple[Vector, float]]:
         """The anchors over the assets of a problem."""
         found: list[tuple[Vector, float]] = []
-        for target, value in self.anchors or ():
+        for target, value, _ in self.anchors or ():
             row = np.zeros(len(names))
             pairs = ((target, 1.0),) if isinstance(target, str) else target
             for name, share in pairs:
                 row[asset(name, names)] += share
             found.append((row, value))
         return found
+
+    @property
+    def anchor_errors(self) -> tuple[float, ...]:
+        """Standard errors of the anchors' returns, 0 where they are exact."""
+        return tuple(error for _, _, error in self.anchors or ())
 
     @property
     def limits(self) -> Limits:
@@ -150,8 +171,11 @@ def _anchors(given: Any) -> tuple[Anchor, ...] | None:
 def _anchor(item: Any) -> Anchor:
     try:
         target: Any
-        target, value = item
-        known = float(value)
+        target, value, *more = item
+        if isinstance(value, (tuple, list)):  # {asset: (return, error)}
+            value, *more = value
+        (error,) = more or (0.0,)
+        known, unsure = float(value), float(error)
         if isinstance(target, Mapping):
             target = tuple(target.items())
         if not isinstance(target, str):
@@ -159,11 +183,16 @@ def _anchor(item: Any) -> Anchor:
     except (TypeError, ValueError):
         raise InvalidInput(
             f"the anchor {item!r} cannot be read; give an asset or a portfolio {{asset: share}}, "
-            "and its return as a number."
+            "and its return as a number, with its standard error after it if it is not exact."
         ) from None
     if not np.isfinite(known):
         raise InvalidInput(f"the anchor of {target!r} is {known}; give a finite return, 0.05 say.")
-    return target, known
+    if not (np.isfinite(unsure) and unsure >= 0.0):
+        raise InvalidInput(
+            f"the error of the anchor of {target!r} is {unsure}; give a standard error, 0.01 say, "
+            "or 0 where the return is exact."
+        )
+    return target, known, unsure
 
 
 def _caps(given: Any) -> Any:

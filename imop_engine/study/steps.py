@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +21,7 @@ from imop_engine.investors import Investors
 from imop_engine.learner import OnlineLearner
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.study.data import StudyData
-from imop_engine.study.joint_estimate import joint_estimate
+from imop_engine.study.estimate import estimate_study
 from imop_engine.study.outcome import Study
 from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import PortfolioDigest, StudyState, digest
@@ -72,6 +72,8 @@ def study_steps(
     reading: Any = (),
     notes: tuple[str, ...] = (),
     state: StudyState | None = None,
+    history: Any = None,
+    months: int | None = None,
 ) -> Iterator[Progress]:
     """Run a study step by step.
 
@@ -85,6 +87,9 @@ def study_steps(
         reading: reports of the readers, to be repeated in the results.
         notes: sentences for the analyst.
         state: a state to go on from, of a run on the same portfolios or on the first of them.
+        history: the table of returns behind the moments, one row per month; with it the covariance
+            and the anchors count as the estimates they are. None: they are taken as known.
+        months: how many months the moments come from, where the table itself is not at hand.
 
     Wrong input raises here; the work is done while the steps are consumed. Stop consuming to stop:
     the last step's `state` goes on with the same digits, also with more portfolios at the end.
@@ -98,6 +103,8 @@ def study_steps(
         reading=reading,
         notes=notes,
         truth=truth,
+        history=history,
+        months=months,
     )
     return steps_of(data, settings, state)
 
@@ -189,7 +196,9 @@ def make_problem(
         names=names,
     )
     if state is None and settings.anchors is None:
-        return anchor_by_history(problem, returns, data.decisions)
+        return anchor_by_history(
+            problem, returns, data.decisions, data.market.mean_covariance
+        )
     return problem
 
 
@@ -229,15 +238,14 @@ def _run(
         # at most twice the last step, so one lucky measurement does not freeze the page
         pace = min(2.0, STEP_SECONDS / max(took, 1e-6))
         size = max(1, min(largest, int(size * pace)))
-    theta, solution = learner.theta_.copy(), None
+    theta, found = learner.theta_.copy(), None
     if settings.refine:
         yield Progress(REFINING, total, total, theta, loss, state)
-        found = joint_estimate(problem, Y, theta)
-        theta, solution = found.theta, found.solution
-        data = replace(data, notes=(*data.notes, found.note)) if found.note else data
+        found = estimate_study(data, settings, problem, theta, total)
+        theta = found.theta
     yield Progress(DESCRIBING, total, total, theta, loss, state)
     seconds = time.perf_counter() - started
-    study = Study(settings, data, problem, theta, state, seconds, solution)
+    study = Study(settings, data, problem, theta, state, seconds, found)
     study.figures  # noqa: B018  computes every table, so that whoever gets the study has them
     yield Progress(DONE, total, total, theta, loss, state, study)
 

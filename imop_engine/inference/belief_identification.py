@@ -1,0 +1,139 @@
+"""Intervals for returns that were read off first-order conditions, where beliefs differ.
+
+Standard errors are the sandwich of the likelihood, investors' own numbers profiled out. What two
+unknown numbers for each investor do to the estimate is found by drawing the study again: investors
+who disagree as much as these do choose portfolios, and the returns are estimated from those.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from imop_engine import kernels
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.frontier import efficient_frontier
+from imop_engine.identified_subspace import IdentifiedSubspace
+from imop_engine.inference.bounds import return_bounds
+from imop_engine.inference.estimating_equations import Refined, least_investors, unexplained
+from imop_engine.inference.first_order import (
+    BeliefFit,
+    Positions,
+    anchored,
+    belief_covariance,
+    fit_beliefs,
+)
+from imop_engine.inference.fit import Noise, estimate_noise
+from imop_engine.inference.identify import Counts, Identification, report
+from imop_engine.inference.information import information
+from imop_engine.inference.sources import GivenErrors, Sources
+from imop_engine.problem import Problem
+
+MOST_DRAWN: Final = 1500  # investors whose portfolios are drawn again
+STRAYS: Final = 3.0  # standard deviations of strays that holdings up to `tiny` are
+
+
+def identification_of_beliefs(
+    problem: Problem,
+    theta: Vector,
+    Y: Matrix,
+    fit: BeliefFit,
+    tiny: float,
+    level: float,
+    seed: int,
+    clusters: NDArray[np.int64] | None,
+    given: GivenErrors,
+) -> Identification:
+    """What is known of each return where investors differ in their beliefs.
+
+    Args:
+        problem: a portfolio problem with anchors.
+        theta: the estimate, yearly.
+        Y: one row for each investor who takes part, fractions of wealth.
+        fit: the maximum of the likelihood behind theta.
+        tiny: holdings up to this count as errors.
+        level: confidence of the intervals.
+        seed: of the study that is drawn again.
+        clusters: a number for each row; rows with the same number err together.
+        given: how far the covariance and the anchors are known.
+    """
+    at = anchored(problem, fit.beliefs)
+    sample = at.response @ belief_covariance(fit, clusters) @ at.response.T
+    bias, dispersion = _replayed(problem, fit, tiny, seed)
+    info = information(efficient_frontier(problem, theta), Y)
+    try:
+        noise = estimate_noise(info.frontier, Y, info.projection)
+    except InvalidInput:
+        noise = Noise(0.0, 0)
+    subspace = IdentifiedSubspace.of(problem.theta, fit.information)
+    strays = tiny / STRAYS
+    bounds = return_bounds(info, Y, sample, max(strays, 1e-6), level)
+    holding = (Y > tiny).sum(axis=0)
+    lost = np.where(fit.informed, 0, unexplained(info, Y, noise.sd).sum(axis=0))
+    return report(
+        problem, theta, Refined(theta, 0, fit.converged, 0.0),
+        Counts(len(Y), holding, lost, holding), subspace,
+        Sources(sample, given.covariance, given.anchors, given.ways, bias), bounds, noise, level,
+        dispersion,
+    )  # fmt: skip
+
+
+def _replayed(
+    problem: Problem, fit: BeliefFit, tiny: float, seed: int
+) -> tuple[Vector, float]:
+    """What the estimate of such a study is off by, and the dispersion without that error."""
+    here = anchored(problem, fit.beliefs)
+    rng = np.random.default_rng(seed)
+    some = np.flatnonzero(fit.used)
+    some = some[:: -(-len(some) // MOST_DRAWN)]
+    drawn = draw_disagreeing(problem, fit.beliefs, 1.0 / fit.prices[some], rng)
+    strayed = np.maximum(drawn + rng.normal(0.0, tiny / STRAYS, drawn.shape), 0.0)
+    strayed /= strayed.sum(axis=1, keepdims=True)
+    try:
+        again = fit_beliefs(
+            problem, Positions.of(problem, strayed, tiny), least_holders=least_investors(len(some))
+        )
+    except ImopError:
+        return np.zeros(problem.n), here.dispersion
+    there = anchored(problem, again.beliefs)
+    both = fit.informed & again.informed
+    bias = np.where(both, there.theta - here.theta, 0.0)
+    ratio = here.dispersion / there.dispersion if there.dispersion > 0 else 1.0
+    return bias, here.dispersion * float(np.clip(ratio, 0.5, 2.0))
+
+
+def draw_disagreeing(
+    problem: Problem, beliefs: Vector, prices: Vector, rng: np.random.Generator
+) -> Matrix:
+    """Portfolios of investors whose beliefs differ from the common ones by one, each its own way.
+
+    Args:
+        problem: a portfolio problem.
+        beliefs: the common returns in units of the disagreement.
+        prices: lam of each investor in the same units.
+        rng: where random numbers come from.
+
+    Returns:
+        One efficient portfolio in each row, fractions of wealth.
+    """
+    arrays, n = problem.portfolio, problem.n
+    start = kernels.Start(arrays.least_variance, arrays.least_variance_state)
+    path = kernels.empty_trace(8 * n + 16, n)
+    own = beliefs + rng.normal(size=(len(prices), n))
+    chosen = np.empty((len(prices), n))
+    for i, lam in enumerate(prices):
+        count = kernels.trace(
+            arrays.covariance, arrays.caps, np.zeros(n), own[i], start, float(lam), path
+        )
+        last = max(count - 1, 0)
+        while last > 0 and path.lams[last] > lam:
+            last -= 1
+        step = max(0.0, float(lam) - float(path.lams[last]))
+        moved = path.xs[last] + step * path.ds[last]
+        chosen[i] = np.clip(moved, problem.lower, problem.upper)
+    total = chosen.sum(axis=1, keepdims=True)
+    result: Matrix = chosen / np.where(total > 0, total, 1.0)
+    return result

@@ -1,0 +1,177 @@
+"""One answer from all portfolios: who takes part, which errors they make, what they believe.
+
+The steps, each visible in the result: holdings that strayed are measured; investors whom no common
+frontier explains are set aside (trimming.py); returns are read in several ways (estimators.py) and
+the way that explains other investors best is taken. Where the covariance comes from a history of
+known length, it is fitted together with the returns if that explains other investors better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.frontier import efficient_frontier
+from imop_engine.inference.estimating_equations import least_investors
+from imop_engine.inference.estimators import (
+    ESTIMATORS,
+    HOLDINGS,
+    IMPLIED,
+    Choice,
+    Fitted,
+    choose,
+)
+from imop_engine.inference.first_order import anchored
+from imop_engine.inference.fit import estimate_noise
+from imop_engine.inference.trimming import Trimmed, far_limit, stray_limit, trim
+from imop_engine.problem import Problem
+
+# Ways are compared on this many portfolios at most, evenly spread; the chosen one sees them all.
+COMPARED: Final = 1000
+# The set that takes part is chosen again by the estimate's own distances while it changes by more
+# than this share, twice at most.
+SAME_SET: Final = 0.005
+CHOSEN_AGAIN: Final = 2
+FEW_TO_COMPARE: Final = 20  # below this many a half says nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What all portfolios together say, and by which way.
+
+    Args:
+        problem: the problem that the returns solve.
+        theta: yearly expected returns.
+        way: which errors the investors are taken to make, a name of `ESTIMATORS`.
+        kept: who takes part.
+        limit: the distance beyond which an investor was set aside.
+        tiny: holdings up to this count as errors.
+        noise_sd: error in a single holding of those who take part, fractions of wealth.
+        fitted: the estimate of each way from those who take part.
+        choice: how well each way explains investors it was not fitted to; None: too few to say.
+        everyone: the returns by the same way from everybody, where somebody was set aside.
+        notes: what did not go as it should.
+    """
+
+    problem: Problem
+    theta: Vector
+    way: str
+    kept: NDArray[np.bool_]
+    limit: float
+    tiny: float
+    noise_sd: float
+    fitted: dict[str, Fitted] = field(repr=False)
+    choice: Choice | None
+    everyone: Vector | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def solution(self) -> Fitted:
+        """The chosen estimate."""
+        return self.fitted[self.way]
+
+
+def estimate_returns(
+    problem: Problem,
+    Y: Matrix,
+    starts: tuple[Vector, ...] = (),
+    clusters: NDArray[np.int64] | None = None,
+    trimming: bool = True,
+    way: str | None = None,
+) -> Estimate:
+    """Estimate the returns that investors believe in from all portfolios together.
+
+    Args:
+        problem: a portfolio problem with anchors.
+        Y: one row for each investor, fractions of wealth.
+        starts: other returns that a search may begin from, a learner's say.
+        clusters: a number for each row; rows with the same number are of one investor.
+        trimming: whether investors far from every common frontier are set aside.
+        way: the name of one way, where the analyst has chosen; None compares them.
+
+    Returns:
+        The estimate, who takes part in it, and how the ways compare.
+    """
+    least = least_investors(len(Y))
+    tiny = stray_limit(problem, Y, least)
+    found = trim(problem, Y, tiny, least) if trimming else _all_of(problem, Y)
+    kept, limit = found.kept, found.limit
+    fitted, notes = _fits(problem, Y[kept], tiny, (anchored(problem, found.theta).theta, *starts))
+    own = np.arange(len(Y)) if clusters is None else clusters
+    chosen, choice = _chosen(problem, Y[kept], tiny, fitted, own[kept], way)
+    for _ in range(CHOSEN_AGAIN if trimming else 0):
+        distances = efficient_frontier(problem, fitted[chosen].theta).project(Y).distances
+        limit = far_limit(distances)
+        again = distances <= limit
+        if np.mean(again != kept) <= SAME_SET:
+            break
+        kept = again
+        fitted[chosen] = ESTIMATORS[chosen](problem, Y[kept], tiny, fitted[chosen].theta)
+    everyone = None
+    if not kept.all():
+        everyone = ESTIMATORS[chosen](problem, Y, tiny, fitted[chosen].theta).theta
+    theta = fitted[chosen].theta
+    noise_sd = _noise(problem, Y[kept], theta)
+    return Estimate(
+        problem, theta, chosen, kept, limit, tiny, noise_sd, fitted, choice, everyone, notes
+    )
+
+
+def _noise(problem: Problem, Y: Matrix, theta: Vector) -> float:
+    frontier = efficient_frontier(problem, theta)
+    try:
+        return estimate_noise(frontier, Y, frontier.project(Y)).sd
+    except InvalidInput:  # too few residuals: the plain size of what is left
+        return float(np.sqrt(np.mean((Y - frontier.project(Y).points) ** 2)))
+
+
+def _all_of(problem: Problem, Y: Matrix) -> Trimmed:
+    theta = ESTIMATORS[IMPLIED](problem, Y, 0.0, np.zeros(problem.n)).theta
+    return Trimmed(np.ones(len(Y), bool), theta, np.zeros(len(Y)), np.inf)
+
+
+def _fits(
+    problem: Problem, Y: Matrix, tiny: float, starts: tuple[Vector, ...]
+) -> tuple[dict[str, Fitted], tuple[str, ...]]:
+    """Each way from the start whose frontier is nearest to the portfolios."""
+    inside = [problem.theta.nearest(one) for one in starts if np.all(np.isfinite(one))]
+    losses = [_loss(problem, Y, one) for one in inside]
+    start = inside[int(np.argmin(losses))]
+    fitted: dict[str, Fitted] = {}
+    notes = []
+    for name, way in ESTIMATORS.items():
+        try:
+            fitted[name] = way(problem, Y, tiny, start)
+        except (ImopError, np.linalg.LinAlgError) as error:
+            notes.append(f"{name}: {error}")
+    return fitted, tuple(notes)
+
+
+def _chosen(
+    problem: Problem,
+    Y: Matrix,
+    tiny: float,
+    fitted: dict[str, Fitted],
+    clusters: NDArray[np.int64],
+    way: str | None,
+) -> tuple[str, Choice | None]:
+    if way is not None and way in fitted:
+        return way, None
+    step = -(-len(Y) // COMPARED)
+    some = Y[::step]
+    if len(some) < FEW_TO_COMPARE:
+        return (HOLDINGS if HOLDINGS in fitted else next(iter(fitted))), None
+    own = clusters[::step]
+    sides = np.random.default_rng(0).integers(0, 2, int(own.max()) + 1)
+    found = choose(problem, some, tiny, fitted, sides[own])
+    return found.name, found
+
+
+def _loss(problem: Problem, Y: Matrix, theta: Vector) -> float:
+    distances = efficient_frontier(problem, theta).project(Y).distances
+    return float(np.sum(distances**2))

@@ -1,0 +1,235 @@
+"""Returns and covariance fitted together: the history is one observation of the covariance.
+
+A covariance from N periods is known only as well as N periods tell (Wishart's distribution), and
+portfolios answer to it as much as to the returns: on a stretch of the frontier with free assets F,
+
+    dx_F = M (lam dr - dQ x)_F.
+
+So residuals that a common change of the covariance explains are not errors in holdings. With
+Q = L (1 + A) L', L L' the covariance of the history, A has independent entries with variance 2 / N
+on the diagonal and 1 / N off it; Gauss-Newton steps on returns and A together, with that penalty,
+give both, and the inverse of their information is the covariance of the returns with the history's
+error in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.frontier import Frontier, efficient_frontier
+from imop_engine.inference.fit import AT_BOUND, estimate_noise
+from imop_engine.inference.information import (
+    ScoreInformation,
+    information,
+    residuals,
+    tangent_matrix,
+)
+from imop_engine.problem import Problem, portfolio_problem
+
+MOST_STEPS: Final = 40
+MOST_ASSETS: Final = 40  # n (n + 1) / 2 entries of A; beyond this the steps take seconds each
+SHORTEST: Final = 1e-3
+SETTLED: Final = 1e-4  # of the penalised loss, relative
+LEAST_NOISE: Final = 1e-4  # of a holding: what rounding leaves in the finest files
+LEAST_EIGENVALUE: Final = 0.05  # of 1 + A: no portfolio loses more than this much of its variance
+DEPENDENT: Final = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class JointFit:
+    """Returns and covariance that explain portfolios and history together.
+
+    Args:
+        problem: the same problem with the fitted covariance.
+        theta: yearly expected returns.
+        covariance: of the returns, with the error of the covariance in it.
+        given_covariance: of the returns, were the fitted covariance known.
+        noise_sd: error in a single holding that is left, fractions of wealth.
+        change: A, the relative change of the covariance in units of its factor.
+        converged: whether the search ended.
+    """
+
+    problem: Problem
+    theta: Vector
+    covariance: Matrix
+    given_covariance: Matrix
+    noise_sd: float
+    change: Matrix
+    converged: bool
+
+
+def with_covariance(problem: Problem, covariance: Matrix) -> Problem:
+    """The same portfolio problem under another covariance.
+
+    Args:
+        problem: caps, box, anchors and names are taken from it.
+        covariance: of the yearly returns, positive definite.
+    """
+    theta = problem.theta
+    return portfolio_problem(
+        covariance,
+        upper=problem.upper,
+        bounds=(theta.lower, theta.upper),
+        anchors=list(zip(theta.equalities, theta.values, strict=True)),
+        names=problem.names,
+    )
+
+
+def fit_together(
+    problem: Problem, Y: Matrix, theta: Vector, periods: float, change: Matrix | None = None
+) -> JointFit:
+    """Fit returns and covariance to portfolios and history.
+
+    Args:
+        problem: a portfolio problem with anchors, under the covariance of the history.
+        Y: one row for each investor who takes part, fractions of wealth.
+        theta: where to begin, yearly expected returns.
+        periods: how many periods the covariance was estimated from.
+        change: A to begin from, another fit's; None: the history's covariance.
+
+    Returns:
+        Both, and the covariance of the returns.
+    """
+    search = _Search(problem, Y, periods)
+    here = search.at(np.zeros_like(problem.covariance) if change is None else change, theta)
+    converged = False
+    for _ in range(MOST_STEPS):
+        step = search.step(here)
+        there = search.along(here, step)
+        if there is None:
+            converged = True  # nothing shorter makes it better
+            break
+        gain = search.objective(here, here.noise_sd) - search.objective(there, here.noise_sd)
+        done = gain <= SETTLED * search.objective(here, here.noise_sd)
+        same = abs(there.noise_sd / here.noise_sd - 1.0) <= 10.0 * SETTLED
+        here = there
+        if done and same:
+            converged = True
+            break
+    both, given = search.covariances(here)
+    return JointFit(here.problem, here.theta, both, given, here.noise_sd, here.A, converged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    A: Matrix
+    theta: Vector
+    problem: Problem
+    frontier: Frontier
+    info: ScoreInformation
+    loss: float
+    noise_sd: float
+
+
+class _Search:
+    """The penalised least squares and their Gauss-Newton steps."""
+
+    def __init__(self, problem: Problem, Y: Matrix, periods: float) -> None:
+        self.problem, self.Y = problem, Y
+        self.freedom = max(1.0, periods - 1.0)
+        self.n = n = problem.n
+        self.L = np.linalg.cholesky(problem.covariance)
+        rows, columns = np.triu_indices(n)
+        self.pairs = (rows, columns)
+        self.times = np.where(rows == columns, 1.0, 2.0)
+        values, vectors = np.linalg.eigh(problem.theta.projector)
+        self.plane = vectors[:, values > 0.5]
+
+    def at(self, A: Matrix, theta: Vector) -> _Point:
+        covariance = self.L @ (np.eye(self.n) + A) @ self.L.T
+        problem = with_covariance(self.problem, (covariance + covariance.T) / 2)
+        frontier = efficient_frontier(problem, theta)
+        info = information(frontier, self.Y)
+        try:
+            noise = estimate_noise(frontier, self.Y, info.projection, fitted=0).sd
+        except InvalidInput:
+            noise = 0.0
+        loss = float(np.sum(info.projection.distances**2))
+        return _Point(A, theta, problem, frontier, info, loss, max(noise, LEAST_NOISE))
+
+    def objective(self, point: _Point, noise_sd: float) -> float:
+        eigenvalues = 1.0 + np.linalg.eigvalsh(point.A)
+        penalty = float(np.sum(1.0 / eigenvalues + np.log(eigenvalues) - 1.0))
+        return point.loss / (2.0 * noise_sd**2) + 0.5 * self.freedom * penalty
+
+    def along(self, point: _Point, step: tuple[Vector, Matrix]) -> _Point | None:
+        dr, dA = step
+        before = self.objective(point, point.noise_sd)
+        share = 1.0
+        while share > SHORTEST:
+            A, theta = point.A + share * dA, point.theta + share * dr
+            inside = np.all((theta >= self.problem.theta.lower) & (theta <= self.problem.theta.upper))
+            if inside and 1.0 + np.linalg.eigvalsh(A)[0] > LEAST_EIGENVALUE:
+                try:
+                    there = self.at(A, theta)
+                except ImopError:
+                    there = None
+                if there is not None and self.objective(there, point.noise_sd) < before:
+                    return there
+            share *= 0.5
+        return None
+
+    def step(self, point: _Point) -> tuple[Vector, Matrix]:
+        H, g = self.sums(point)
+        k = self.plane.shape[1]
+        found = np.linalg.solve(H, g)
+        dA = np.zeros((self.n, self.n))
+        dA[self.pairs] = found[k:]
+        dA = dA + dA.T - np.diag(np.diag(dA))
+        return self.plane @ found[:k], dA
+
+    def covariances(self, point: _Point) -> tuple[Matrix, Matrix]:
+        """Of the returns: with the covariance's error, and without it."""
+        H, _ = self.sums(point)
+        k = self.plane.shape[1]
+        both = np.linalg.inv(H)[:k, :k]
+        alone = np.linalg.inv(H[:k, :k])
+        return self.plane @ both @ self.plane.T, self.plane @ alone @ self.plane.T
+
+    def sums(self, point: _Point) -> tuple[Matrix, Vector]:
+        """Information and gradient over (returns in their plane, upper half of A)."""
+        n, L = self.n, self.L
+        rr, ra, aa = np.zeros((n, n)), np.zeros((n, n, n)), np.zeros((n, n, n, n))
+        gr, ga = np.zeros(n), np.zeros((n, n))
+        for place in point.info.places:
+            free, s = place.free, place.direction
+            if free.size < 3 or not np.any(s):
+                continue
+            M = tangent_matrix(point.problem.covariance, free)
+            across = np.eye(free.size) - np.outer(s, s) / float(s @ s)
+            B = across @ M
+            left = residuals(point.frontier, self.Y, point.info.projection, place) @ across
+            lam = point.info.lams[place.rows]
+            q = point.info.projection.points[place.rows] @ L  # rows are L'x
+            BL = B @ L[free]
+            rr[np.ix_(free, free)] += float(lam @ lam) * (B.T @ B)
+            ra[free] -= (B.T @ BL)[:, :, None] * (lam @ q)
+            aa += (BL.T @ BL)[:, None, :, None] * (q.T @ q)[None, :, None, :]
+            gr[free] += B.T @ (left.T @ lam)
+            ga -= BL.T @ (left.T @ q)
+        return self._reduced(point, rr, ra, aa, gr, ga)
+
+    def _reduced(
+        self, point: _Point, rr: Matrix, ra: Matrix, aa: Matrix, gr: Vector, ga: Matrix
+    ) -> tuple[Matrix, Vector]:
+        (i, j), P, variance = self.pairs, self.plane, point.noise_sd**2
+        k, m = P.shape[1], len(i)
+        twice = np.where(i == j, 0.5, 1.0)  # an entry off the diagonal stands twice in A
+        H, g = np.zeros((k + m, k + m)), np.zeros(k + m)
+        small = DEPENDENT * (float(np.trace(rr)) / self.n + AT_BOUND)
+        H[:k, :k] = P.T @ (rr + small * np.eye(self.n)) @ P / variance
+        cross = P.T @ ((ra[:, i, j] + ra[:, j, i]) * twice) / variance
+        H[:k, k:], H[k:, :k] = cross, cross.T
+        full = aa[i, j][:, i, j] + aa[i, j][:, j, i] + aa[j, i][:, i, j] + aa[j, i][:, j, i]
+        H[k:, k:] = full * np.outer(twice, twice) / variance
+        H[k:, k:] += np.diag(0.5 * self.freedom * self.times)
+        g[:k] = P.T @ gr / variance
+        inverse = np.linalg.inv(np.eye(self.n) + point.A)
+        pull = 0.5 * self.freedom * (inverse - inverse @ inverse)
+        g[k:] = (ga[i, j] + ga[j, i]) * twice / variance - pull[i, j] * self.times
+        return H, g

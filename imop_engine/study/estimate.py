@@ -1,0 +1,271 @@
+"""The estimate of a study: all portfolios together, and how far what the analyst brought is known.
+
+The stream's end is one start among others; the covariance and the anchors enter with their errors
+where the history behind them is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from imop_engine.arguments import Matrix, Vector
+from imop_engine.errors import ImopError
+from imop_engine.frontier import efficient_frontier
+from imop_engine.inference.anchors import ordered_anchors
+from imop_engine.inference.belief_identification import identification_of_beliefs
+from imop_engine.inference.bias_simulation import reporting_step
+from imop_engine.inference.estimate import Estimate, estimate_returns
+from imop_engine.inference.estimating_equations import Refined, least_investors
+from imop_engine.inference.estimators import BELIEFS, HOLDINGS
+from imop_engine.inference.first_order import Positions, anchored, fit_beliefs
+from imop_engine.inference.identify import Identification, identification
+from imop_engine.inference.joint_covariance import (
+    MOST_ASSETS,
+    JointFit,
+    fit_together,
+    with_covariance,
+)
+from imop_engine.inference.sources import GivenErrors
+from imop_engine.problem import Problem
+from imop_engine.study.data import StudyData
+from imop_engine.study.settings import StudySettings
+
+# The covariance is fitted too where that leaves errors in holdings of at most this: larger ones are
+# not the covariance's doing, and a covariance that may bend would follow them.
+EXPLAINED_NOISE: Final = 0.02
+NO_WORSE: Final = 1.02  # of the squared distances out of sample
+RESAMPLED: Final = 24  # covariances drawn where they are not fitted
+RESAMPLED_ROWS: Final = 600
+FAR_DRAWS: Final = 5.0  # robust standard deviations beyond which a draw is pulled in
+MAD_TO_SD: Final = 1.4826
+FOLDED: Final = 1000  # portfolios that the joint fit is judged on
+
+
+@dataclass(frozen=True, eq=False)
+class StudyEstimate:
+    """What all portfolios of a study say together.
+
+    Args:
+        found: the estimate under the covariance of the history.
+        joint: returns and covariance fitted together, where that was taken.
+        clusters: a number for each portfolio; equal numbers are one investor, or one portfolio
+            that several hold.
+        given: how far covariance and anchors are known.
+        periods: how many periods the covariance was estimated from; None: not known.
+        anchor_covariance: of the anchors' values; None: exact.
+    """
+
+    found: Estimate
+    joint: JointFit | None
+    clusters: NDArray[np.int64]
+    given: GivenErrors
+    periods: float | None
+    anchor_covariance: Matrix | None
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that the returns solve; its covariance is the fitted one where there is."""
+        return self.found.problem if self.joint is None else self.joint.problem
+
+    @property
+    def theta(self) -> Vector:
+        """Yearly expected returns."""
+        return self.found.theta if self.joint is None else self.joint.theta
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Who takes part."""
+        return self.found.kept
+
+    def identification(self, Y: Matrix, level: float, seed: int) -> Identification:
+        """Intervals around the estimate.
+
+        Args:
+            Y: the portfolios that were learned from, in stream order.
+            level: confidence of the intervals.
+            seed: of what is drawn.
+        """
+        kept, clusters = self.kept, self.clusters
+        own = pd.factorize(clusters[kept])[0].astype(np.int64)
+        beliefs = self.found.solution.beliefs
+        if beliefs is not None:
+            return identification_of_beliefs(
+                self.problem, self.theta, Y[kept], beliefs, self.found.tiny, level, seed, own,
+                self.given,
+            )  # fmt: skip
+        solution = self.found.solution.solution
+        if self.joint is not None:
+            solution = Refined(self.theta, 0, self.joint.converged, 0.0)
+        return identification(
+            self.problem, self.theta, Y[kept], level, seed=seed, solution=solution, clusters=own,
+            given=self.given,
+        )  # fmt: skip
+
+
+def estimate_study(
+    data: StudyData, settings: StudySettings, problem: Problem, stream: Vector, rounds: int
+) -> StudyEstimate:
+    """Estimate the returns of a study from all portfolios it has learned from.
+
+    Args:
+        data: moments and portfolios.
+        settings: the analyst's choices.
+        problem: with its anchors.
+        stream: where the stream ended, yearly returns.
+        rounds: how many portfolios it has seen.
+    """
+    Y = data.decisions[:rounds]
+    clusters = investor_clusters(data, Y)
+    found = estimate_returns(
+        problem, Y, (stream,), clusters, settings.trim, WAYS.get(settings.errors)
+    )
+    periods = known_periods(data)
+    joint = _joint(found, Y, clusters, periods)
+    errors = anchor_covariance(data, settings, problem)
+    theta = found.theta if joint is None else joint.theta
+    to_anchors = anchored(problem, theta).to_anchors
+    given = GivenErrors(
+        _history_error(found, joint, Y, periods),
+        None if errors is None else to_anchors @ errors @ to_anchors.T,
+        _disagreement(found, joint),
+    )
+    return StudyEstimate(found, joint, clusters, given, periods, errors)
+
+
+WAYS: Final = {"holdings": HOLDINGS, "beliefs": BELIEFS}
+
+
+def investor_clusters(data: StudyData, Y: Matrix) -> NDArray[np.int64]:
+    """A number for each portfolio: the same for the same investor, and for a portfolio that comes
+    again to the last digit where holdings are not rounded.
+
+    Args:
+        data: investors with their names.
+        Y: the portfolios that take part, in stream order.
+    """
+    ids = np.array(data.investors.ids, dtype=object)[data.good][: len(Y)]
+    own = pd.factorize(ids)[0].astype(np.int64)
+    if reporting_step(Y) is not None:
+        return own
+    rows = np.ascontiguousarray(np.round(Y, 9))
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, first, same = np.unique(keys, return_index=True, return_inverse=True)
+    several = (Y > 0).sum(axis=1) > 1  # whoever holds one asset alone holds what others do
+    return np.where(several, own[first[same]], own).astype(np.int64)
+
+
+def known_periods(data: StudyData) -> float | None:
+    """How many periods the covariance rests on; None where that is not known."""
+    market = data.market
+    if market.history is None:
+        return None
+    counts = market.history.count().to_numpy(dtype=float)
+    return float(len(counts) / np.sum(1.0 / np.maximum(counts, 1.0)))
+
+
+def anchor_covariance(
+    data: StudyData, settings: StudySettings, problem: Problem
+) -> Matrix | None:
+    """Covariance of the anchors' values: history's by its length, the analyst's by her own word.
+
+    Args:
+        data: with the market, whose history may be known.
+        settings: with the anchors, where the analyst gave them.
+        problem: with the anchors in it.
+
+    Returns:
+        None where they count as exact.
+    """
+    if settings.anchors is not None:
+        errors = np.array(settings.anchor_errors)
+        return np.diag(errors**2) if errors.any() else None
+    error = data.market.mean_covariance
+    if error is None:
+        return None
+    rows = problem.theta.equalities
+    returns = data.expected_returns.to_numpy()
+    return ordered_anchors(rows, returns, error)[1]
+
+
+def _joint(
+    found: Estimate, Y: Matrix, clusters: NDArray[np.int64], periods: float | None
+) -> JointFit | None:
+    """Returns and covariance together, where they explain other investors no worse."""
+    problem = found.problem
+    if periods is None or HOLDINGS not in found.fitted or problem.n > MOST_ASSETS:
+        return None
+    kept = Y[found.kept]
+    step = -(-len(kept) // FOLDED)
+    some, own = kept[::step], clusters[found.kept][::step]
+    start = found.fitted[HOLDINGS].theta
+    try:
+        joint = fit_together(problem, some, start, periods)
+        if joint.noise_sd > EXPLAINED_NOISE:
+            return None
+        sides = np.random.default_rng(1).integers(0, 2, int(own.max()) + 1)[own]
+        missed = [0.0, 0.0]
+        for side in (0, 1):
+            inside, outside = some[sides != side], some[sides == side]
+            half = fit_together(problem, inside, joint.theta, periods, joint.change)
+            for at, (where, theta) in enumerate(
+                ((half.problem, half.theta), (problem, found.theta))
+            ):
+                distances = efficient_frontier(where, theta).project(outside).distances
+                missed[at] += float(np.sum(distances**2))
+        if missed[0] > NO_WORSE * missed[1]:
+            return None
+        if step > 1:
+            joint = fit_together(problem, kept, joint.theta, periods, joint.change)
+    except (ImopError, np.linalg.LinAlgError):
+        return None
+    return joint
+
+
+def _history_error(
+    found: Estimate, joint: JointFit | None, Y: Matrix, periods: float | None
+) -> Matrix | None:
+    """Covariance of the returns from not knowing the covariance."""
+    if joint is not None:
+        return joint.covariance - joint.given_covariance
+    if periods is None:
+        return None
+    problem, n = found.problem, found.problem.n
+    kept = Y[found.kept]
+    some = kept[:: -(-len(kept) // RESAMPLED_ROWS)]
+    positions = Positions.of(problem, some, found.tiny)
+    L = np.linalg.cholesky(problem.covariance)
+    rng = np.random.default_rng(2)
+    draws = []
+    for _ in range(RESAMPLED):
+        freedom = max(int(periods) - 1, n + 1)
+        normal = rng.normal(size=(freedom, n))
+        drawn = with_covariance(problem, L @ (normal.T @ normal / freedom) @ L.T)
+        try:
+            fit = fit_beliefs(drawn, positions, least_holders=least_investors(len(some)))
+        except (ImopError, np.linalg.LinAlgError):
+            continue
+        draws.append(anchored(problem, fit.beliefs).theta)
+    if len(draws) < RESAMPLED // 2:
+        return None
+    table = np.array(draws)
+    middle = np.median(table, axis=0)
+    reach = FAR_DRAWS * MAD_TO_SD * np.median(np.abs(table - middle), axis=0)
+    table = np.clip(table, middle - reach, middle + reach)
+    result: Matrix = np.cov(table.T)
+    return result
+
+
+def _disagreement(found: Estimate, joint: JointFit | None) -> Matrix | None:
+    """Half of what the two ways differ by, where errors are not small ones in holdings."""
+    if joint is not None or not {BELIEFS, HOLDINGS} <= set(found.fitted):
+        return None
+    if found.way == HOLDINGS and found.noise_sd <= EXPLAINED_NOISE:
+        return None
+    apart = 0.5 * (found.fitted[BELIEFS].theta - found.fitted[HOLDINGS].theta)
+    return np.outer(apart, apart)
+
