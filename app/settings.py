@@ -56,6 +56,8 @@ class MarketSettings:
     sheet: str | None = None
     mean: str = "arithmetic"
     covariance: str = "sample"
+    gaps: str = "likelihood"
+    repair: bool = False  # a covariance that is not positive definite
     told: tuple[str, ...] = ()  # what a download had to say
     limits: tuple[Limit, ...] = ()
     bounds: tuple[float, float] | None = None  # where every believed return lies

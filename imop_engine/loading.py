@@ -18,6 +18,7 @@ from imop_engine.errors import InvalidInput
 from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.moments import estimate_moments
+from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import (
     ReturnHistory,
     read_moments,
@@ -72,6 +73,7 @@ class HistoryOptions:
     periods_per_year: int | None = None
     mean: str = "arithmetic"
     covariance: str = "sample"
+    gaps: str = "likelihood"
     repair: bool = False
     strict: bool = False
 
@@ -114,10 +116,11 @@ class MarketSource:
 
 @dataclass(frozen=True)
 class SourceWords:
-    """Sentences about a source that is incomplete, in the words of the place they are read in."""
+    """What a place calls things: sentences about an incomplete source, choices about a history."""
 
     not_one_source: str
     table_missing: str
+    history: HistoryWords = PYTHON
 
 
 ARGUMENTS = SourceWords(
@@ -137,7 +140,7 @@ def load_market(
     Args:
         source: where it comes from.
         options: how a history is read; the defaults detect what they can.
-        words: what an error about the source says.
+        words: what errors and notes call things in the place where they are read.
 
     Returns:
         The market, with yearly moments, its history where there is one, and what reading noticed.
@@ -146,14 +149,15 @@ def load_market(
     if source._named() != 1:
         raise InvalidInput(words.not_one_source)
     if source.history is not None:
-        return market_of_history(_read_history(source.history, chosen), chosen)
+        return market_of_history(_read_history(source.history, chosen), chosen, words.history)
     if source.yahoo is not None:
-        return market_of_history(fetch_history(source.yahoo, strict=chosen.strict), chosen)
+        fetched = fetch_history(source.yahoo, strict=chosen.strict)
+        return market_of_history(fetched, chosen, words.history)
     if source.bundled:
         return bundled_market(source.bundled)
     if source.expected is None or source.covariance is None:
         raise InvalidInput(words.table_missing)
-    return _market_of_tables(source.expected, source.covariance, chosen.repair)
+    return _market_of_tables(source.expected, source.covariance, chosen.repair, words.history)
 
 
 def fetch_history(prices: YahooPrices, *, strict: bool = False) -> ReturnHistory:
@@ -169,20 +173,31 @@ def fetch_history(prices: YahooPrices, *, strict: bool = False) -> ReturnHistory
     )
 
 
-def market_of_history(history: ReturnHistory, options: HistoryOptions) -> Market:
-    """The market whose moments are estimated from a history."""
+def market_of_history(
+    history: ReturnHistory, options: HistoryOptions, words: HistoryWords = PYTHON
+) -> Market:
+    """The market whose moments are estimated from a history.
+
+    Args:
+        history: as it was read.
+        options: what is estimated from it.
+        words: what the choices are called where errors and notes are read.
+    """
     moments = estimate_moments(
         history.returns,
         mean=options.mean,
         covariance=options.covariance,
         periods_per_year=history.periods_per_year,
+        gaps=options.gaps,
         repair=options.repair,
+        words=words,
     )
     dates = history.returns.index
     gaps = bool(history.returns.isna().any(axis=None))
     return Market.of(
         moments.expected_returns,
         moments.covariance,
+        mean_covariance=moments.mean_covariance,
         history=history.returns,
         periods_per_year=history.periods_per_year,
         name=history.name,
@@ -253,12 +268,15 @@ def _read_history(file: TableFile, options: HistoryOptions) -> ReturnHistory:
     )
 
 
-def _market_of_tables(expected: TableFile, covariance: TableFile, repair: bool) -> Market:
+def _market_of_tables(
+    expected: TableFile, covariance: TableFile, repair: bool, words: HistoryWords
+) -> Market:
     moments = read_moments(
         expected.source,
         covariance.source,
         names=(expected.name, covariance.name),
         repair=repair,
+        words=words,
     )
     return Market.of(
         moments.expected_returns,

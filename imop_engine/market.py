@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
@@ -40,6 +41,9 @@ class Market:
         guessed: what was detected in a file, as (what, value) pairs.
         reading: the readers' reports, one per file.
         clean: whether nothing in it needs the analyst's attention.
+        mean_covariance: covariance of the expected returns as estimates, per year: what their
+            standard errors are made of. The covariance over the number of years where the history
+            lacks nothing; None without a history. Read-only.
     """
 
     names: tuple[str, ...]
@@ -54,6 +58,7 @@ class Market:
     guessed: tuple[tuple[str, str], ...] = ()
     reading: tuple[Any, ...] = ()
     clean: bool = True
+    mean_covariance: Matrix | None = None
 
     @classmethod
     def of(
@@ -75,10 +80,17 @@ class Market:
             The market, in the order of the covariance's columns where it has names.
         """
         assets = asset_names(expected_returns, covariance, names)
+        matrix = read_only(_check_covariance(covariance, assets))
+        history, error = about.get("history"), about.pop("mean_covariance", None)
+        if error is not None:
+            error = read_only(_check_covariance(error, assets, "the covariance of the means"))
+        elif history is not None and not history.isna().to_numpy().any():
+            error = read_only(matrix * about.get("periods_per_year", 1) / len(history))
         return cls(
             assets,
             read_only(check_returns(expected_returns, assets, "the expected returns")),
-            read_only(_check_covariance(covariance, assets)),
+            matrix,
+            mean_covariance=error,
             **about,
         )
 
@@ -97,6 +109,22 @@ class Market:
         """The covariance with the assets' names."""
         index = pd.Index(self.names, name="asset")
         return pd.DataFrame(self.covariance, index=index, columns=list(self.names))
+
+    @property
+    def periods_known(self) -> NDArray[np.int64] | None:
+        """How many returns of each asset the history has; None without a history."""
+        if self.history is None:
+            return None
+        counts = dict(zip(map(str, self.history.columns), self.history.count(), strict=True))
+        return np.array([counts[name] for name in self.names], np.int64)
+
+    @property
+    def standard_errors(self) -> Vector | None:
+        """Of the expected returns, per year; None without a history."""
+        if self.mean_covariance is None:
+            return None
+        result: Vector = np.sqrt(np.diag(self.mean_covariance))
+        return result
 
     @property
     def risks(self) -> Vector:
@@ -177,14 +205,16 @@ def _numbers(values: Any, what: str) -> Matrix:
         raise InvalidInput(f"{what} must be numbers; check what is in the table.") from None
 
 
-def _check_covariance(covariance: Any, names: tuple[str, ...]) -> Matrix:
+def _check_covariance(
+    covariance: Any, names: tuple[str, ...], what: str = "the covariance"
+) -> Matrix:
     if isinstance(covariance, pd.DataFrame):
         rows = [str(name) for name in covariance.index]
         if set(rows) == set(names) and len(rows) == len(names):
             covariance = covariance.iloc[[rows.index(name) for name in names]]
-    array = _numbers(covariance, "the covariance")
+    array = _numbers(covariance, what)
     if array.shape != (len(names), len(names)):
         raise InvalidInput(
-            f"the covariance has shape {array.shape} for {len(names)} assets; give a square table."
+            f"{what} has shape {array.shape} for {len(names)} assets; give a square table."
         )
     return array

@@ -38,6 +38,22 @@ COVARIANCES: Final = {
     "exponential": "Recent years count more",
     "constant-correlation": "One correlation for all",
 }
+GAPS: Final = {
+    "likelihood": "All returns there are",
+    "pairwise": "Two assets at a time",
+    "complete": "Complete periods only",
+}
+REPAIR: Final = "Repair the covariance"
+HELP: Final = {
+    "Contents": "Prices are turned into returns from one date to the next.",
+    "Units": "Whether one percent is written as 0.01 or as 1.0.",
+    "Expected returns": word("expected return"),
+    "Covariance": word("covariance") + " Shrinking makes it steadier where the history is short.",
+    "Missing returns": "All returns there are: means and covariances of the greatest likelihood, "
+    "always usable. Two assets at a time, or complete periods only, as other software has it.",
+    REPAIR: "Replaces a covariance that is not positive definite by the nearest that is, and says "
+    "by how much it moved.",
+}
 
 
 def choose(state: AppState) -> None:
@@ -99,13 +115,13 @@ def _upload(state: AppState) -> None:
         return
     known = kept if kept and kept.file == stored else None
     sheet = choose_sheet(state, stored, known.sheet if known else None, "market_sheet")
-    if known is None or known.sheet != sheet:
-        fresh = MarketSettings(source="upload", file=stored, sheet=sheet)
+    before_it = known or MarketSettings(source="upload", file=stored)
+    chosen = _how_read(replace(before_it, sheet=sheet), stored)
+    if chosen != known:
         with st.spinner(f"Reading {escape(stored.name)} …"):
-            markets.load(fresh, state.workspace.box)  # a file that cannot be read changes nothing
-        state.choose_market(fresh)
+            markets.load(chosen, state.workspace.box)  # a file that cannot be read changes nothing
+        state.choose_market(chosen)
         st.rerun()
-    _how_read(state, known)
 
 
 def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str) -> str | None:
@@ -133,53 +149,46 @@ def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str
     )
 
 
-def _how_read(state: AppState, before: MarketSettings) -> None:
+def _how_read(before: MarketSettings, file: StoredFile) -> MarketSettings:
+    """The settings as the controls have them; drawn even for a file that could not be read yet."""
     with st.expander("How the file is read", icon=":material/settings:"):
         columns = st.columns(4)
-        kind = columns[0].selectbox(
-            "Contents",
-            list(KINDS),
-            format_func=KINDS.__getitem__,
-            index=place(list(KINDS), before.kind),
-            key="market_kind",
-            help="Prices are turned into returns from one date to the next.",
+        kind = _choice(columns[0], "Contents", KINDS, before.kind, ("market_kind", file))
+        units = _choice(columns[1], "Units", UNITS, before.units, ("market_units", file))
+        mean = _choice(columns[2], "Expected returns", MEANS, before.mean, ("market_mean", file))
+        covariance = _choice(
+            columns[3], "Covariance", COVARIANCES, before.covariance, ("market_covariance", file)
         )
-        units = columns[1].selectbox(
-            "Units",
-            list(UNITS),
-            format_func=UNITS.__getitem__,
-            index=place(list(UNITS), before.units),
-            key="market_units",
-            help="Whether one percent is written as 0.01 or as 1.0.",
+        left, right = st.columns(2)
+        gaps = _choice(left, "Missing returns", GAPS, before.gaps, ("market_gaps", file))
+        repair = right.checkbox(
+            REPAIR, before.repair, key=_key("market_repair", file), help=HELP[REPAIR]
         )
-        mean, covariance = _estimators(before, columns[2], columns[3])
-    changed = replace(before, kind=kind, units=units, mean=mean, covariance=covariance)
-    if changed != before:
-        markets.load(changed, state.workspace.box)
-        state.choose_market(changed)
-        st.rerun()
+    return replace(
+        before, kind=kind, units=units, mean=mean, covariance=covariance, gaps=gaps, repair=repair
+    )
 
 
-def _estimators(
-    before: MarketSettings, left: DeltaGenerator, right: DeltaGenerator
-) -> tuple[str, str]:
-    mean = left.selectbox(
-        "Expected returns",
-        list(MEANS),
-        format_func=MEANS.__getitem__,
-        index=place(list(MEANS), before.mean),
-        key="market_mean",
-        help=word("expected return"),
+def _choice(
+    column: DeltaGenerator,
+    label: str,
+    choices: dict[str, str],
+    before: str,
+    key: tuple[str, StoredFile],
+) -> str:
+    return column.selectbox(
+        label,
+        list(choices),
+        format_func=choices.__getitem__,
+        index=place(list(choices), before),
+        key=_key(*key),
+        help=HELP[label],
     )
-    covariance = right.selectbox(
-        "Covariance",
-        list(COVARIANCES),
-        format_func=COVARIANCES.__getitem__,
-        index=place(list(COVARIANCES), before.covariance),
-        key="market_covariance",
-        help=word("covariance") + " Shrinking makes it steadier where the history is short.",
-    )
-    return mean, covariance
+
+
+def _key(name: str, file: StoredFile) -> str:
+    """Another file begins with its own choices."""
+    return f"{name}_{file.digest[:12]}"
 
 
 def _tickers(state: AppState) -> None:
@@ -233,8 +242,10 @@ def _moments(state: AppState) -> None:
             st.caption("Two tables are needed; names of assets must be the same in both.")
         return
     box = state.workspace.box
+    repair = st.checkbox(REPAIR, key="moments_repair", help=HELP[REPAIR])
     fresh = MarketSettings(
         source="moments",
+        repair=repair,
         file=box.put(returns.name, returns.getvalue()),
         second=box.put(covariance.name, covariance.getvalue()),
     )

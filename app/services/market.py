@@ -57,6 +57,8 @@ def _load(settings: MarketSettings, _box: FileBox) -> Market:
         sheet=settings.sheet,
         mean=settings.mean,
         covariance=settings.covariance,
+        gaps=settings.gaps,
+        repair=settings.repair,
     )
     data = load_market(_source(settings, _box), options, _words(settings))
     if data.size < 2:
@@ -88,10 +90,11 @@ def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
 def _words(settings: MarketSettings) -> SourceWords:
     """What the page says where a file is still missing."""
     from imop_engine.loading import SourceWords
+    from imop_engine.sentences.market import APP
 
     two_tables = "Give two tables: expected returns by asset, and their covariance."
     no_file = "Choose a file with returns or prices first."
-    return SourceWords(two_tables if settings.source == "moments" else no_file, two_tables)
+    return SourceWords(two_tables if settings.source == "moments" else no_file, two_tables, APP)
 
 
 @sentences

@@ -45,6 +45,7 @@ def load_market(
         Yearly expected returns and covariance, with what was noticed on the way.
     """
     from imop_engine import loading
+    from imop_engine.sentences.market import SHELL
 
     source = loading.MarketSource(
         history=_table(files.returns),
@@ -58,6 +59,7 @@ def load_market(
         "--tickers, or --market paper8; exactly one of them.",
         "--expected and --covariance belong together: one is missing. Give both, or a history with "
         "--returns.",
+        SHELL,
     )
     found = loading.load_market(source, reading, words)
     # a results folder says on which data it stands; of a file it says the name

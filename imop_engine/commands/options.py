@@ -71,6 +71,13 @@ CovarianceEstimator = Annotated[
         help="sample, ledoit-wolf, oas, exponential or constant-correlation.",
     ),
 ]
+Gaps = Annotated[
+    str,
+    typer.Option(
+        "--gaps",
+        help="Where returns are missing: likelihood (of all there are), pairwise or complete.",
+    ),
+]
 Repair = Annotated[
     bool,
     typer.Option("--repair", help="Replace a covariance that is none by the nearest that is one."),
@@ -129,6 +136,7 @@ class HistoryFileOptions:
     periods_per_year: Periods = None
     mean_estimator: MeanEstimator = "arithmetic"
     covariance_estimator: CovarianceEstimator = "sample"
+    gaps: Gaps = "likelihood"
     repair: Repair = False
 
     def reading(self, strict: bool = False) -> loading.HistoryOptions:
@@ -143,6 +151,7 @@ class HistoryFileOptions:
             periods_per_year=self.periods_per_year,
             mean=self.mean_estimator,
             covariance=self.covariance_estimator,
+            gaps=self.gaps,
             repair=self.repair,
             strict=strict,
         )

@@ -3,9 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from imop_engine.sentences.numbers import some
+
+
+@dataclass(frozen=True)
+class HistoryWords:
+    """What the choices about a history are called in the place where a sentence is read.
+
+    Each is a noun phrase: an argument in Python, an option in the shell, a control in the app.
+    """
+
+    repair: str
+    shrink: str
+    sample: str
+    arithmetic: str
+    all_periods: str
+    complete: str
+
+
+PYTHON: Final = HistoryWords(
+    repair="repair=True",
+    shrink='covariance="ledoit-wolf"',
+    sample='covariance="sample"',
+    arithmetic='mean="arithmetic"',
+    all_periods='gaps="likelihood"',
+    complete='gaps="complete"',
+)
+SHELL: Final = HistoryWords(
+    repair="--repair",
+    shrink="--covariance-estimator ledoit-wolf",
+    sample="--covariance-estimator sample",
+    arithmetic="--mean-estimator arithmetic",
+    all_periods="--gaps likelihood",
+    complete="--gaps complete",
+)
+APP: Final = HistoryWords(
+    repair="“Repair the covariance”",
+    shrink="“Shrunk (Ledoit–Wolf)” under Covariance",
+    sample="“Sample” under Covariance",
+    arithmetic="“Arithmetic mean” under Expected returns",
+    all_periods="“All returns there are” under Missing returns",
+    complete="“Complete periods only” under Missing returns",
+)
 
 COVARIANCES: Final = {
     "sample": "sample, divided by the number of periods less one",
@@ -37,9 +79,70 @@ def gaps(
     return f"Of {periods} periods fewer are known for {short}; {rule}, {means}."
 
 
-def annualised(covariance: str, periods_per_year: int) -> str:
-    """How a covariance per period, estimated by the method of that name, became yearly."""
-    return f"The covariance is per period ({COVARIANCES[covariance]}) times {periods_per_year}."
+def likelihood(
+    periods: int,
+    known: Sequence[tuple[str, int, str]],
+    extra: float,
+    apart: Sequence[tuple[str, str]],
+    settled: bool,
+) -> str:
+    """What was done about missing returns where the likelihood used all there are.
+
+    Args:
+        periods: How many the history has.
+        known: Assets with fewer, each with its number of periods and, if it begins later than the
+            history, the month in which it does.
+        extra: How many further periods of unrelated assets were counted.
+        apart: Pairs of assets without a common period.
+        settled: Whether the iteration came to rest.
+    """
+    short = some([_shorter(*one, periods) for one in known], 5)
+    rule = (
+        f"Some returns are missing: {short}. Means and covariances are those of the greatest "
+        "likelihood given all returns there are; the other assets' returns in the missing periods "
+        "help to place the mean and the risk of these."
+    )
+    said = [rule]
+    if extra:
+        said.append(
+            f"{extra:.2g} further periods of unrelated assets are counted, so that the covariance "
+            "is positive definite."
+        )
+    if apart:
+        pairs = some([" and ".join(pair) for pair in apart], 3)
+        said.append(f"No period in common: {pairs}; how they move together is hardly known.")
+    if not settled:
+        said.append("The estimate had not come to rest when the iteration was ended.")
+    return " ".join(said)
+
+
+def _shorter(name: str, count: int, begins: str, periods: int) -> str:
+    start = f"begins in {begins}, " if begins else ""
+    return f"{name} ({start}{count:,} of {periods:,} periods)"
+
+
+def constant(names: Sequence[str]) -> str:
+    """Assets that never moved, in a history with gaps."""
+    one = len(names) == 1
+    return (
+        f"{some(list(names), 5)} never moved; {'it gets' if one else 'they get'} a standard "
+        "deviation of one ten-thousandth of the largest, so that the covariance is positive "
+        "definite."
+    )
+
+
+def annualised(covariance: str, periods_per_year: int, likely: bool = False) -> str:
+    """How a covariance per period became yearly.
+
+    Args:
+        covariance: The method that estimated it.
+        periods_per_year: What it was multiplied by.
+        likely: Whether it is the likelihood's, as returns are missing.
+    """
+    method = COVARIANCES[covariance]
+    if likely:
+        method = "greatest likelihood" if covariance == "sample" else f"{method}, by likelihood"
+    return f"The covariance is per period ({method}) times {periods_per_year}."
 
 
 def shrunk(share: float) -> str:
@@ -52,11 +155,16 @@ def exponential(half_life: float) -> str:
     return f"Covariances are exponentially weighted (half-life {half_life:g} periods)."
 
 
-def not_definite(smallest: float) -> str:
-    """A covariance whose smallest eigenvalue is not positive, left as it is."""
+def not_definite(smallest: float, remedies: Sequence[str]) -> str:
+    """A covariance whose smallest eigenvalue is not positive, left as it is.
+
+    Args:
+        smallest: The eigenvalue.
+        remedies: The choices that help, in the words of the place.
+    """
     return (
-        f"The covariance is not positive definite (smallest eigenvalue {smallest:.3g}); "
-        "ask for a repair, or choose ledoit-wolf, oas or complete periods."
+        f"The covariance is not positive definite (smallest eigenvalue {smallest:.3g}); use "
+        f"{' or '.join(remedies)}."
     )
 
 

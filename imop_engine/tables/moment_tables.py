@@ -7,7 +7,8 @@ import pandas as pd
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.moments import SYMMETRY, Moments, repair_definiteness
-from imop_engine.tables import words
+from imop_engine.sentences.market import PYTHON, HistoryWords
+from imop_engine.tables import words as vocabulary
 from imop_engine.tables.cells import CellTable
 from imop_engine.tables.history_layout import MOSTLY, read_all_numbers, separator_of
 from imop_engine.tables.numbers import Numbers
@@ -22,6 +23,7 @@ def read_moments(
     names: tuple[str | None, str | None] = (None, None),
     decimal: str = "auto",
     repair: bool = False,
+    words: HistoryWords = PYTHON,
 ) -> Moments:
     """Read yearly expected returns (asset, return) and a covariance matrix (assets by assets).
 
@@ -35,6 +37,7 @@ def read_moments(
         decimal: Auto, point or comma.
         repair: Whether to replace a covariance that is not positive definite by the nearest that
             is.
+        words: What the choices are called where errors and notes are read.
 
     Returns:
         Yearly expected returns and covariance.
@@ -56,7 +59,7 @@ def read_moments(
         periods_per_year=1,
         notes=("Expected returns and covariance were given, as yearly fractions.",),
     )
-    return repair_definiteness(moments, repair=repair)
+    return repair_definiteness(moments, repair=repair, words=words)
 
 
 def _labels(table: CellTable, name: str) -> list[str]:
@@ -91,7 +94,7 @@ def _split(table: CellTable, decimal: str) -> tuple[str, list[str], dict[str, Nu
         raise UnreadableFile(f"{table.file} has a header but no rows; give one row per asset.")
     numbers = read_all_numbers(table.columns, decimal, separator_of(table), {}, Notes(table.file))
     texts = [c.name for c in table.columns if numbers[c.name].share < MOSTLY and c.filled.any()]
-    label = next((name for name in texts if words.says(name, words.ASSET)), None)
+    label = next((name for name in texts if vocabulary.says(name, vocabulary.ASSET)), None)
     if label is None:
         label = texts[0] if texts else table.names[0]
     return label, [name for name in table.names if name != label and name not in texts], numbers
@@ -99,7 +102,7 @@ def _split(table: CellTable, decimal: str) -> tuple[str, list[str], dict[str, Nu
 
 def _read_returns(table: CellTable, decimal: str) -> pd.Series:
     label, numeric, numbers = _split(table, decimal)
-    named = [name for name in numeric if words.says(name, words.RETURN)]
+    named = [name for name in numeric if vocabulary.says(name, vocabulary.RETURN)]
     chosen = named or numeric
     if len(chosen) != 1:
         found = ", ".join(chosen) or "none"

@@ -107,6 +107,34 @@ def test_a_history_read_back_gives_the_bundled_moments(tmp_path):
     assert read.reading[0].rows_read == len(market("us20").history)
 
 
+def test_a_market_knows_how_much_its_means_rest_on():
+    us20 = market("us20")
+    years = len(us20.history) / 12
+    assert us20.periods_known.tolist() == [len(us20.history)] * us20.size
+    np.testing.assert_allclose(us20.mean_covariance, us20.covariance / years)
+    np.testing.assert_allclose(us20.standard_errors, us20.risks / np.sqrt(years))
+    given = Market.of(RETURNS, COVARIANCE)
+    assert given.periods_known is None
+    assert given.mean_covariance is None
+    assert given.standard_errors is None
+
+
+def test_histories_of_unequal_length_load_and_say_so(tmp_path):
+    path = tmp_path / "late.csv"
+    history = market("us20").history.iloc[:, :4].copy()
+    history.iloc[:350, 1] = np.nan
+    history.to_csv(path)
+    read = load_market(MarketSource(history=TableFile.at(path)))
+    assert np.linalg.eigvalsh(read.covariance)[0] > 0
+    short = history.columns[1]
+    assert f"{short} (begins in April 2019, 45 of 395 periods)" in read.notes[0]
+    assert read.periods_known.tolist() == [395, 45, 395, 395]
+    own, others = read.standard_errors[1], read.risks[1] / np.sqrt(45 / 12)
+    assert 0 < own < others
+    with pytest.raises(ValueError, match="read-only"):
+        read.mean_covariance[0, 0] = 1.0
+
+
 def test_portfolios_are_read_on_the_assets_of_a_market(tmp_path):
     path = tmp_path / "held.csv"
     path.write_text("investor,A,B\nann,0.25,0.75\nbob,1,0\n")

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput, UnreadableFile
-from imop_engine.moments import (
-    COVARIANCES,
-    MEANS,
+from imop_engine.estimators import (
     REPAIR_FLOOR,
-    estimate_moments,
     is_positive_definite,
     nearest_positive_definite,
 )
+from imop_engine.missing_returns import fit_missing
+from imop_engine.moments import COVARIANCES, GAPS, MEANS, estimate_moments
+from imop_engine.sentences.market import APP, PYTHON, SHELL
 from imop_engine.tables import read_moments
 
 # Two ways of adding a few hundred numbers agree to this many digits.
@@ -73,7 +73,7 @@ def decay(count, life):
 
 
 def test_arithmetic_mean_and_sample_covariance(gappy):
-    moments = estimate_moments(gappy, periods_per_year=12)
+    moments = estimate_moments(gappy, periods_per_year=12, gaps="pairwise")
     np.testing.assert_allclose(moments.expected_returns, naive_mean(gappy) * 12, rtol=CLOSE)
     np.testing.assert_allclose(moments.covariance, naive_covariance(gappy) * 12, rtol=CLOSE)
     gaps, means, covariance = moments.notes
@@ -88,7 +88,7 @@ def test_arithmetic_mean_and_sample_covariance(gappy):
 
 
 def test_geometric_mean_compounds(gappy):
-    moments = estimate_moments(gappy, mean="geometric", periods_per_year=4)
+    moments = estimate_moments(gappy, mean="geometric", periods_per_year=4, gaps="pairwise")
     for name in gappy:
         known = [x for x in gappy[name] if not math.isnan(x)]
         growth = math.prod(1 + x for x in known) ** (4 / len(known)) - 1
@@ -102,7 +102,7 @@ def test_a_total_loss_has_a_geometric_mean_of_minus_one(returns):
 
 def test_exponential_weights(gappy):
     moments = estimate_moments(
-        gappy, mean="exponential", covariance="exponential", periods_per_year=12, half_life=18
+        gappy, "exponential", "exponential", periods_per_year=12, half_life=18, gaps="pairwise"
     )
     weights = decay(len(gappy), 18)
     mean, covariance = naive_mean(gappy, weights), naive_covariance(gappy, weights)
@@ -118,7 +118,7 @@ def test_an_endless_half_life_is_the_sample(returns):
 
 
 def test_constant_correlation(gappy):
-    moments = estimate_moments(gappy, covariance="constant-correlation")
+    moments = estimate_moments(gappy, covariance="constant-correlation", gaps="pairwise")
     sample = naive_covariance(gappy) * 12
     names, n = list(gappy), gappy.shape[1]
     deviations = [math.sqrt(sample[i, i]) for i in range(n)]
@@ -135,7 +135,7 @@ def test_shrinkage_is_scikit_learns(gappy):
 
     complete = gappy.dropna().to_numpy()
     for method, twin in (("ledoit-wolf", ledoit_wolf), ("oas", oas)):
-        moments = estimate_moments(gappy, covariance=method, periods_per_year=252)
+        moments = estimate_moments(gappy, covariance=method, periods_per_year=252, gaps="pairwise")
         matrix, share = twin(complete)
         np.testing.assert_allclose(moments.covariance, matrix * 252, rtol=CLOSE)
         assert f"shrunk by {share:.1%} towards equal variances" in " ".join(moments.notes)
@@ -192,13 +192,14 @@ def indefinite():
 
 def test_repair_only_when_asked_and_with_its_size():
     frame = indefinite()
-    left = estimate_moments(frame)
+    left = estimate_moments(frame, gaps="pairwise")
     assert not left.positive_definite
     assert not left.repaired
     assert left.notes[-1].startswith("The covariance is not positive definite (smallest eigenvalue")
     np.testing.assert_allclose(left.covariance, naive_covariance(frame) * 12, rtol=CLOSE)
 
-    fixed = estimate_moments(frame, repair=True)
+    assert left.notes[-1].endswith('use repair=True or covariance="ledoit-wolf".')
+    fixed = estimate_moments(frame, gaps="pairwise", repair=True)
     assert fixed.positive_definite
     assert fixed.repaired
     moved = np.abs(fixed.covariance.to_numpy() - left.covariance.to_numpy())
@@ -237,7 +238,7 @@ def test_no_other_definite_matrix_is_nearer(seed, n):
             {"covariance": "lw"},
             f"covariance is 'lw'; choose {', '.join(COVARIANCES[:-1])} or {COVARIANCES[-1]}.",
         ),
-        ({"gaps": "fill"}, "gaps is 'fill'; choose pairwise or complete."),
+        ({"gaps": "fill"}, "gaps is 'fill'; choose likelihood, pairwise or complete."),
         ({"periods_per_year": 0}, "periods_per_year is 0; give 12 for months."),
         ({"half_life": -1}, "half_life is -1; give a positive number of periods."),
     ],
@@ -259,7 +260,7 @@ def test_histories_that_cannot_be_used(returns):
         ),
     ):
         with pytest.raises(ImopError, match="^.*" + sentence.replace("+", r"\+")):
-            estimate_moments(change(returns))
+            estimate_moments(change(returns), gaps="pairwise")
     with pytest.raises(InvalidInput, match="Shrunk means need more periods than assets plus two"):
         estimate_moments(returns.head(6), mean="shrunk")
     with pytest.raises(InvalidInput, match="Only 0 periods have a return for every asset"):
@@ -314,3 +315,100 @@ def test_given_covariance_is_repaired_only_when_asked():
     returns, covariance = b"asset,return\nA,0.1\nB,0.2\n", b",A,B\nA,1,2\nB,2,1\n"
     assert not read_moments(returns, covariance).positive_definite
     assert read_moments(returns, covariance, repair=True).positive_definite
+
+
+def dated(frame):
+    return frame.set_axis(pd.date_range("2010-01-31", periods=len(frame), freq="ME"))
+
+
+def test_missing_returns_are_left_to_the_likelihood_by_default(gappy):
+    fit = fit_missing(gappy.to_numpy())
+    moments = estimate_moments(dated(gappy), periods_per_year=12)
+    np.testing.assert_allclose(moments.expected_returns, fit.mean * 12, rtol=CLOSE)
+    np.testing.assert_allclose(moments.covariance, fit.covariance * 12, rtol=CLOSE)
+    np.testing.assert_allclose(moments.mean_covariance, fit.mean_covariance * 144, rtol=CLOSE)
+    assert moments.positive_definite
+    assert moments.periods_known.to_dict() == {"A": 90, "B": 60, "C": 89, "D": 90, "E": 80}
+    gaps, means, covariance = moments.notes
+    assert gaps == (
+        "Some returns are missing: B (begins in July 2012, 60 of 90 periods), C (89 of 90 "
+        "periods), E (80 of 90 periods). Means and covariances are those of the greatest "
+        "likelihood given all returns there are; the other assets' returns in the missing periods "
+        f"help to place the mean and the risk of these. {fit.extra_periods:.2g} further periods of "
+        "unrelated assets are counted, so that the covariance is positive definite."
+    )
+    assert means == "Means are arithmetic, times 12."
+    assert covariance == "The covariance is per period (greatest likelihood) times 12."
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_complete_history_knows_no_gaps(returns, mean, covariance):
+    """The same digits whatever would be done about missing returns."""
+    one, *others = (estimate_moments(returns, mean, covariance, gaps=gaps) for gaps in GAPS)
+    for other in others:
+        pd.testing.assert_series_equal(one.expected_returns, other.expected_returns)
+        pd.testing.assert_frame_equal(one.covariance, other.covariance)
+        assert one.notes == other.notes
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_gap_that_says_nothing_changes_hardly_anything(returns, mean, covariance):
+    """Every estimator of the likelihood is near its twin on the complete history."""
+    whole = estimate_moments(returns, mean, covariance)
+    assert np.allclose(whole.mean_covariance, whole.mean_covariance.T)
+    returns.iloc[7, 2] = np.nan
+    holed = estimate_moments(returns, mean, covariance)
+    assert holed.positive_definite
+    risks = np.sqrt(np.diag(whole.covariance))
+    moved = (holed.covariance - whole.covariance).to_numpy() / np.outer(risks, risks)
+    assert np.abs(moved).max() < 0.03
+    errors = np.sqrt(np.diag(whole.mean_covariance))
+    assert (np.abs(holed.expected_returns - whole.expected_returns) < 0.2 * errors).all()
+
+
+def test_the_error_of_the_means_by_the_two_older_rules(gappy):
+    pairs = estimate_moments(gappy, gaps="pairwise", periods_per_year=12)
+    known = gappy.notna()
+    common = known.astype(int).T @ known.astype(int)
+    wanted = pairs.covariance / 12 * common / np.outer(known.sum(), known.sum()) * 144
+    np.testing.assert_allclose(pairs.mean_covariance, wanted, rtol=CLOSE)
+    complete = estimate_moments(gappy, gaps="complete", periods_per_year=12)
+    np.testing.assert_allclose(
+        complete.mean_covariance, complete.covariance * 12 / len(gappy.dropna()), rtol=CLOSE
+    )
+
+
+def test_assets_that_never_meet_and_one_that_never_moves(returns):
+    frame = returns.assign(
+        A=returns["A"].where(returns.index < 40),
+        B=returns["B"].where(returns.index > 50),
+        C=0.001,
+    )
+    moments = estimate_moments(frame)
+    assert moments.positive_definite
+    assert "No period in common: A and B; how they move together is hardly known." in str(
+        moments.notes[0]
+    )
+    assert moments.notes[1].startswith("C never moved; it gets a standard deviation of one ten-")
+
+
+def test_errors_name_what_helps_in_the_words_of_the_place(returns):
+    apart = returns.assign(
+        A=returns["A"].where(returns.index < 40), B=returns["B"].where(returns.index > 50)
+    )
+    for words, said in ((PYTHON, 'gaps="likelihood"'), (SHELL, "--gaps likelihood")):
+        with pytest.raises(InvalidInput) as caught:
+            estimate_moments(apart, gaps="pairwise", words=words)
+        assert str(caught.value).endswith(f"leave one of them out, or use {said}.")
+    with pytest.raises(InvalidInput) as caught:
+        estimate_moments(apart, covariance="oas", words=APP)
+    assert str(caught.value) == (
+        "Only 0 periods have a return for every asset; leave out the assets with short histories, "
+        "or use “Sample” under Covariance."
+    )
+    flat = estimate_moments(returns.assign(B=returns["A"]), words=SHELL)
+    assert flat.notes[-1].endswith("use --repair or --covariance-estimator ledoit-wolf.")
+    given = read_moments(b"asset,return\nA,0.1\nB,0.2\n", b",A,B\nA,1,2\nB,2,1\n", words=APP)
+    assert given.notes[-1].endswith("; use “Repair the covariance”.")
