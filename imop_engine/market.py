@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
 
+MONTHS_A_YEAR: Final = 12
 ASSETS_NAMED: Final = 8  # in a sentence about a name that is none of the assets
 
 
@@ -44,6 +45,7 @@ class Market:
         mean_covariance: covariance of the expected returns as estimates, per year: what their
             standard errors are made of. The covariance over the number of years where the history
             lacks nothing; None without a history. Read-only.
+        months: how many months the moments come from, where that is known and the table is not.
     """
 
     names: tuple[str, ...]
@@ -59,6 +61,7 @@ class Market:
     reading: tuple[Any, ...] = ()
     clean: bool = True
     mean_covariance: Matrix | None = None
+    months: int | None = None
 
     @classmethod
     def of(
@@ -86,6 +89,8 @@ class Market:
             error = read_only(_check_covariance(error, assets, "the covariance of the means"))
         elif history is not None and not history.isna().to_numpy().any():
             error = read_only(matrix * about.get("periods_per_year", 1) / len(history))
+        elif history is None and about.get("months") is not None:
+            error = read_only(matrix * MONTHS_A_YEAR / _checked_months(about["months"]))
         return cls(
             assets,
             read_only(check_returns(expected_returns, assets, "the expected returns")),
@@ -119,6 +124,14 @@ class Market:
         return np.array([counts[name] for name in self.names], np.int64)
 
     @property
+    def periods(self) -> float | None:
+        """How many periods the covariance rests on: the harmonic mean over the assets."""
+        known = self.periods_known
+        if known is None:
+            return None if self.months is None else float(self.months)
+        return float(len(known) / np.sum(1.0 / np.maximum(known, 1)))
+
+    @property
     def standard_errors(self) -> Vector | None:
         """Of the expected returns, per year; None without a history."""
         if self.mean_covariance is None:
@@ -131,6 +144,14 @@ class Market:
         """Standard deviation of each asset, per year."""
         result: Vector = np.sqrt(np.diag(self.covariance))
         return result
+
+
+def _checked_months(months: Any) -> int:
+    if isinstance(months, bool) or int(months) != months or months < 2:
+        raise InvalidInput(
+            f"months is {months!r}; give the number of months that the moments come from, 120 say."
+        )
+    return int(months)
 
 
 def asset_names(

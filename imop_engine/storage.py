@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import InvalidInput
-from imop_engine.inference.estimating_equations import Refined
+from imop_engine.market import Market
 from imop_engine.report.html import html_report
 from imop_engine.study.data import Reading, StudyData
+from imop_engine.study.estimate import estimate_study
 from imop_engine.study.outcome import Study
 from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import load_state, save_state
@@ -33,6 +34,7 @@ from imop_engine.versions import versions
 FORMAT: Final = 1
 INPUTS: Final = "inputs"
 CHECKPOINT: Final = "checkpoint.npz"
+HISTORY: Final = "history.parquet"
 RUN: Final = "run.json"
 REPORT: Final = "report.html"
 # No column of an analyst's file is called this.
@@ -66,7 +68,8 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
         "figures": study.figures,
         "assets": list(study.problem.names),
         "estimate": study.theta.tolist(),
-        "solution": _solution_facts(study.solution),
+        "way": None if study.estimate is None else study.estimate.found.way,
+        "market": _market_facts(study.data.market),
         "anchors": [
             {"portfolio": _shares(row, study.problem.names), "return": float(value)}
             for row, value in zip(
@@ -82,11 +85,14 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
     return {str(key): plain(value) for key, value in document.items()}
 
 
-def _solution_facts(solution: Refined | None) -> dict[str, Any] | None:
-    """How the estimate was refined; the returns themselves are the estimate."""
-    if solution is None:
-        return None
-    return {"steps": solution.steps, "converged": solution.converged, "left": solution.left}
+def _market_facts(market: Market) -> dict[str, Any]:
+    """What the moments rest on, besides the table of returns that is kept beside them."""
+    error = market.mean_covariance
+    return {
+        "months": market.months,
+        "periods_per_year": market.periods_per_year,
+        "mean_covariance": None if error is None else error.tolist(),
+    }
 
 
 def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
@@ -120,6 +126,8 @@ def _save_inputs(study: Study, folder: Path) -> None:
     moments.insert(0, EXPECTED, data.expected_returns)
     moments = moments.reset_index(names="asset")
     (folder / "moments.csv").write_text(csv_text(moments), encoding="utf-8", newline="")
+    if data.market.history is not None:
+        (folder / HISTORY).write_bytes(parquet(data.market.history.reset_index(drop=True)))
     (folder / "portfolios.parquet").write_bytes(parquet(data.portfolios))
     about = data.attributes.copy()
     about.insert(0, ID_COLUMN, data.portfolios.index)
@@ -144,8 +152,7 @@ def load_study(folder: Path | str) -> Study:
         data = _load_data(source / INPUTS, document)
         theta = np.array(document["estimate"], dtype=float)
         seconds = float(document["figures"]["seconds"])
-        facts = document.get("solution")  # studies of version 0.1.0 have none: they refine again
-        solution = None if facts is None else Refined(theta, **facts)
+        together = document.get("way") is not None  # studies of version 0.1.0 have none
     except (OSError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -155,7 +162,11 @@ def load_study(folder: Path | str) -> Study:
         ) from None
     state = load_state(source / INPUTS / CHECKPOINT)
     problem = make_problem(data, settings, state)
-    return Study(settings, data, problem, problem.check_theta(theta), state, seconds, solution)
+    theta = problem.check_theta(theta)
+    if not together:
+        return Study(settings, data, problem, theta, state, seconds)
+    found = estimate_study(data, settings, problem, state.learned.theta, state.rounds)
+    return Study(settings, data, found.problem, found.theta, state, seconds, found)
 
 
 def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:
@@ -179,10 +190,16 @@ def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:
         )
         for one in document["reading"]
     )
+    behind = document.get("market", {})
+    table = folder / HISTORY
     return StudyData.of(
         expected,
         covariance,
         portfolios,
+        history=pd.read_parquet(table) if table.is_file() else None,
+        months=behind.get("months"),
+        periods_per_year=behind.get("periods_per_year", 1),
+        mean_covariance=behind.get("mean_covariance"),
         attributes=about.drop(columns=ID_COLUMN),
         reading=reading,
         notes=tuple(document.get("data_notes", ())),

@@ -85,6 +85,8 @@ class StudyData:
         truth: Any = None,
         history: pd.DataFrame | None = None,
         months: int | None = None,
+        periods_per_year: int = MONTHS,
+        mean_covariance: Any = None,
     ) -> StudyData:
         """Bring moments and portfolios to one order of assets and check every portfolio.
 
@@ -97,8 +99,10 @@ class StudyData:
             reading: The reports of the files that were read.
             notes: What the analyst should know of the data.
             truth: The true yearly returns where the investors were simulated.
-            history: Monthly returns behind the moments; None: not at hand.
+            history: The returns behind the moments, a row for each period; None: not at hand.
             months: How many months the moments come from, where the table is not at hand.
+            periods_per_year: Of the history.
+            mean_covariance: Covariance of the expected returns as estimates; None: by the history.
 
         Returns:
             The data in one order of assets, each portfolio with the reason why it is refused, if it
@@ -108,8 +112,10 @@ class StudyData:
         columns = [str(name) for name in table.columns]
         about: dict[str, Any] = {"reading": tuple(reading), "notes": tuple(notes)}
         if history is not None:
-            about |= {"history": history, "periods_per_year": MONTHS}
-        elif months is not None:
+            about |= {"history": history, "periods_per_year": periods_per_year}
+        if mean_covariance is not None:
+            about |= {"mean_covariance": mean_covariance}
+        if months is not None:
             about |= {"months": months}
         market = Market.of(expected_returns, covariance, columns, **about)
         people = Investors.of(table, market.names, attributes=attributes, dates=dates, truth=truth)

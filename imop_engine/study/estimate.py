@@ -124,7 +124,7 @@ def estimate_study(
     found = estimate_returns(
         problem, Y, (stream,), clusters, settings.trim, WAYS.get(settings.errors)
     )
-    periods = known_periods(data)
+    periods = data.market.periods
     joint = _joint(found, Y, clusters, periods)
     errors = anchor_covariance(data, settings, problem)
     theta = found.theta if joint is None else joint.theta
@@ -157,15 +157,6 @@ def investor_clusters(data: StudyData, Y: Matrix) -> NDArray[np.int64]:
     _, first, same = np.unique(keys, return_index=True, return_inverse=True)
     several = (Y > 0).sum(axis=1) > 1  # whoever holds one asset alone holds what others do
     return np.where(several, own[first[same]], own).astype(np.int64)
-
-
-def known_periods(data: StudyData) -> float | None:
-    """How many periods the covariance rests on; None where that is not known."""
-    market = data.market
-    if market.history is None:
-        return None
-    counts = market.history.count().to_numpy(dtype=float)
-    return float(len(counts) / np.sum(1.0 / np.maximum(counts, 1.0)))
 
 
 def anchor_covariance(

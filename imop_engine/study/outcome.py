@@ -17,7 +17,6 @@ import pandas as pd
 from imop_engine.arguments import Vector
 from imop_engine.errors import ImopError
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
-from imop_engine.inference.estimating_equations import Refined
 from imop_engine.inference.fit import Fit, measure_fit
 from imop_engine.inference.preferences import (
     Preferences,
@@ -28,6 +27,7 @@ from imop_engine.inference.preferences import (
 from imop_engine.problem import Problem
 from imop_engine.results import aligned_error, risk_aversion
 from imop_engine.study.data import LEARNED, REFUSED, StudyData
+from imop_engine.study.estimate import StudyEstimate
 from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import StudyState
 
@@ -47,7 +47,7 @@ class Study:
     theta: Vector
     state: StudyState
     seconds: float
-    solution: Refined | None = None  # how theta solves the estimating equations, if it does
+    estimate: StudyEstimate | None = None  # all portfolios together; None: the stream's end alone
 
     @property
     def rounds(self) -> int:
@@ -99,15 +99,13 @@ class Study:
     @cached_property
     def _identified(self) -> tuple[Any, str]:
         def compute() -> Any:
+            level, seed = self.settings.level, self.settings.seed
+            if self.estimate is not None:
+                return self.estimate.identification(self.decisions.to_numpy(), level, seed)
             from imop_engine.inference.identify import identification
 
             return identification(
-                self.problem,
-                self.theta,
-                self.decisions,
-                level=self.settings.level,
-                seed=self.settings.seed,
-                solution=self.solution,
+                self.problem, self.theta, self.decisions, level=level, seed=seed
             )
 
         return _attempt(compute)

@@ -242,7 +242,7 @@ def _run(
     if settings.refine:
         yield Progress(REFINING, total, total, theta, loss, state)
         found = estimate_study(data, settings, problem, theta, total)
-        theta = found.theta
+        theta, problem = found.theta, found.problem
     yield Progress(DESCRIBING, total, total, theta, loss, state)
     seconds = time.perf_counter() - started
     study = Study(settings, data, problem, theta, state, seconds, found)
