@@ -28,7 +28,7 @@ from imop_engine.inference.estimators import (
 )
 from imop_engine.inference.first_order import anchored
 from imop_engine.inference.fit import estimate_noise
-from imop_engine.inference.trimming import Trimmed, far_limit, stray_limit, trim
+from imop_engine.inference.trimming import Trimmed, cut_loss, far_limit, stray_limit, trim
 from imop_engine.problem import Problem
 
 # Ways are compared on this many portfolios at most, evenly spread; the chosen one sees them all.
@@ -105,7 +105,7 @@ def estimate_returns(
     own = np.arange(len(Y)) if clusters is None else clusters
     chosen, choice = _chosen(problem, Y[kept], tiny, fitted, own[kept], way)
     for _ in range(CHOSEN_AGAIN if trimming else 0):
-        distances = efficient_frontier(problem, fitted[chosen].theta).project(Y).distances
+        distances = _distances(problem, Y, fitted[chosen].theta)
         limit = far_limit(distances)
         again = distances <= limit
         if np.mean(again != kept) <= SAME_SET:
@@ -114,7 +114,13 @@ def estimate_returns(
         fitted[chosen] = ESTIMATORS[chosen](problem, Y[kept], tiny, fitted[chosen].theta)
     everyone = None
     if not kept.all():
-        everyone = ESTIMATORS[chosen](problem, Y, tiny, fitted[chosen].theta).theta
+        with_all = ESTIMATORS[chosen](problem, Y, tiny, fitted[chosen].theta)
+        there = _distances(problem, Y, with_all.theta)
+        # those set aside may only have needed their own asset to be worth holding
+        if cut_loss(there, limit) < cut_loss(_distances(problem, Y, fitted[chosen].theta), limit):
+            kept = there <= limit
+            fitted[chosen] = ESTIMATORS[chosen](problem, Y[kept], tiny, with_all.theta)
+        everyone = None if kept.all() else with_all.theta
     theta = fitted[chosen].theta
     noise_sd = _noise(problem, Y[kept], theta)
     return Estimate(
@@ -140,7 +146,7 @@ def _fits(
 ) -> tuple[dict[str, Fitted], tuple[str, ...]]:
     """Each way from the start whose frontier is nearest to the portfolios."""
     inside = [problem.theta.nearest(one) for one in starts if np.all(np.isfinite(one))]
-    losses = [_loss(problem, Y, one) for one in inside]
+    losses = [float(np.sum(_distances(problem, Y, one) ** 2)) for one in inside]
     start = inside[int(np.argmin(losses))]
     fitted: dict[str, Fitted] = {}
     notes = []
@@ -172,6 +178,5 @@ def _chosen(
     return found.name, found
 
 
-def _loss(problem: Problem, Y: Matrix, theta: Vector) -> float:
-    distances = efficient_frontier(problem, theta).project(Y).distances
-    return float(np.sum(distances**2))
+def _distances(problem: Problem, Y: Matrix, theta: Vector) -> Vector:
+    return efficient_frontier(problem, theta).project(Y).distances

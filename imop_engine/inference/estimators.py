@@ -30,6 +30,7 @@ IMPLIED: Final = "implied by the average portfolio"
 # where errors are in holdings. Where next to nothing is unexplained, errors are in holdings.
 AS_GOOD: Final = 0.10
 LITTLE: Final = 0.03
+TINY: Final = 1e-300
 # Two turns of least squares and estimating equations; see `settle`.
 TURNS: Final = 2
 GAINED: Final = 0.01  # of the squared distances; less is no reason for another turn
@@ -143,8 +144,8 @@ def choose(
     """Fit each estimator to either half of the investors and judge it on the other half.
 
     Errors in holdings are taken where they explain the others clearly better than beliefs that
-    differ, or where hardly anything is left to explain; the implied returns only where neither
-    comes as near.
+    differ (a tenth less unexplained, or a tenth more explained), or where hardly anything is left
+    to explain; the implied returns where neither explains as much.
 
     Args:
         problem: a portfolio problem with anchors.
@@ -171,17 +172,23 @@ def choose(
         name: 1.0 - value / spread if spread > 0 else float(value == 0.0)
         for name, value in missed.items()
     }
-    return Choice(_best(missed, LITTLE * spread), shares)
+    return Choice(_best(missed, spread), shares)
 
 
-def _best(missed: dict[str, float], little: float) -> str:
+def _best(missed: dict[str, float], spread: float) -> str:
     ways = [name for name in (BELIEFS, HOLDINGS) if np.isfinite(missed.get(name, np.inf))]
-    if not ways or missed[IMPLIED] < min(missed[name] for name in ways):
+    if not ways:
         return IMPLIED
-    if len(ways) == 1:
-        return ways[0]
-    clearly = missed[HOLDINGS] < (1.0 - AS_GOOD) * missed[BELIEFS]
-    return HOLDINGS if clearly or missed[HOLDINGS] <= little else BELIEFS
+    chosen = ways[0]
+    if len(ways) == 2:
+        share = {name: 1.0 - missed[name] / max(spread, TINY) for name in ways}
+        clearly = missed[HOLDINGS] < (1.0 - AS_GOOD) * missed[BELIEFS]
+        clearly |= share[BELIEFS] < (1.0 - AS_GOOD) * share[HOLDINGS]
+        chosen = HOLDINGS if clearly or missed[HOLDINGS] <= LITTLE * spread else BELIEFS
+    if missed[chosen] <= missed[IMPLIED]:
+        return chosen
+    best = min(ways, key=lambda name: missed[name])
+    return best if missed[best] <= missed[IMPLIED] else IMPLIED
 
 
 def _loss(problem: Problem, Y: Matrix, theta: Vector) -> float:

@@ -153,6 +153,11 @@ def fit_beliefs(
         positions.capped[np.ix_(used, informed)], times[used],
     )  # fmt: skip
     found = some.maximum(None if start is None else start.beliefs[informed])
+    if not (np.all(np.isfinite(found.r)) and np.all(np.isfinite(found.a))):
+        raise ImopError(
+            "the first-order conditions of these portfolios have no solution in numbers; give more "
+            "portfolios."
+        )
     return _completed(found, Z, positions, informed, used, times)
 
 

@@ -69,16 +69,21 @@ class Noise:
     degrees: int
 
 
-def measure_fit(frontier: Frontier, decisions: Any) -> Fit:
+def measure_fit(frontier: Frontier, decisions: Any, limit: float | None = None) -> Fit:
     """Compare what investors hold with a frontier.
 
     Outliers are investors whose distance exceeds median + 6 * 1.4826 * MAD of all distances, and
     0.01 at least. Medians, so that a few strange investors do not hide one another; on clean data
     hardly anyone is called an outlier.
+
+    Args:
+        frontier: At the estimated returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        limit: The distance beyond which somebody is an outlier; None: by the rule above.
     """
     Y = some_decisions(frontier.problem, decisions)
     found = frontier.project(Y)
-    threshold = outlier_threshold(found.distances)
+    threshold = outlier_threshold(found.distances) if limit is None else limit
     outlier = found.distances > threshold
     gaps = Y - found.points
     worst = np.abs(gaps).argmax(axis=1)

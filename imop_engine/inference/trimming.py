@@ -32,6 +32,7 @@ FEW_FAR: Final = 0.03
 STARTS: Final = 24  # from a handful of investors each, so that some hold no stranger
 HANDFUL: Final = 5
 JUDGED: Final = 300  # portfolios that a handful's beliefs are judged by
+MOST_RECLAIMED: Final = 3  # rounds in which investors set aside are tried again
 FOLLOWED: Final = 2  # of these starts, the best
 # Holdings are errors up to three standard deviations of what strays into assets not held.
 STRAYS: Final = 3.0
@@ -98,22 +99,35 @@ def trim(problem: Problem, portfolios: Matrix, tiny: float, least_holders: int) 
     """
     some = portfolios[:: -(-len(portfolios) // ENOUGH)]
     search = _Search(problem, some, tiny, least_holders)
-    theta, spread = search.from_rows(np.ones(len(some), bool))
+    everybody = np.ones(len(some), bool)
+    whole = search.fit(some, everybody)
+    theta, spread = search.from_rows(everybody)
     distances = search.distances(theta)
     if spread > NEAR or float(np.mean(distances > far_limit(distances))) > FEW_FAR:
         for rows in search.handfuls():
             found, at = search.from_rows(rows)
             if at < (1.0 - 1e-3) * spread:
                 theta, spread = found, at
+    limit = far_limit(search.distances(theta))
+    theta = search.reclaimed(theta, limit, whole)
     distances = efficient_frontier(problem, theta).project(portfolios).distances
-    limit = far_limit(distances)
     kept = distances <= limit
     refit = search.fit(portfolios, kept)
     if refit is not None:
-        distances = efficient_frontier(problem, refit).project(portfolios).distances
-        theta, limit = refit, max(limit, far_limit(distances))
-        kept = distances <= limit
+        there = efficient_frontier(problem, refit).project(portfolios).distances
+        if cut_loss(there, limit) <= cut_loss(distances, limit):
+            theta, distances, kept = refit, there, there <= limit
     return Trimmed(kept, theta, distances, limit)
+
+
+def cut_loss(distances: Vector, limit: float) -> float:
+    """Squared distances, none counted for more than the limit: what a trimmed fit minimises.
+
+    Args:
+        distances: to a frontier, fractions of wealth.
+        limit: beyond which an investor is set aside.
+    """
+    return float(np.sum(np.minimum(distances, limit) ** 2))
 
 
 def far_limit(distances: Vector) -> float:
@@ -131,7 +145,8 @@ class _Search:
         positions = Positions.of(self.problem, portfolios[rows], self.tiny)
         least = min(self.least, max(1, int(rows.sum()) // 10))
         try:
-            return fit_beliefs(self.problem, positions, least_holders=least).beliefs
+            with np.errstate(all="ignore"):  # a handful may have no maximum
+                return fit_beliefs(self.problem, positions, least_holders=least).beliefs
         except (ImopError, np.linalg.LinAlgError):
             return None
 
@@ -157,6 +172,32 @@ class _Search:
             edge = float(np.quantile(distances, CORE))
             least = float(np.sqrt(np.mean(distances[distances <= edge] ** 2)))
         return best, least
+
+    def reclaimed(self, theta: Vector, limit: float, whole: Vector | None) -> Vector:
+        """The same beliefs, or better ones that explain some of those set aside as well.
+
+        A core of 60 % may know nothing of an asset that a few hold at one end of the frontier, and
+        set just those aside. So everybody is tried, and those who hold the same asset too much.
+        """
+        distances = self.distances(theta)
+        best = cut_loss(distances, limit)
+        if whole is not None and cut_loss(self.distances(whole), limit) < best:
+            theta, best = whole, cut_loss(self.distances(whole), limit)
+        for _ in range(MOST_RECLAIMED):
+            before = best
+            found = efficient_frontier(self.problem, theta).project(self.portfolios)
+            kept = found.distances <= limit
+            excess = (self.portfolios - found.points).argmax(axis=1)
+            for j in np.unique(excess[~kept]):
+                group = ~kept & (excess == j)
+                if group.sum() < self.least:
+                    continue
+                trial = self.fit(self.portfolios, kept | group)
+                if trial is not None and cut_loss(self.distances(trial), limit) < best:
+                    theta, best = trial, cut_loss(self.distances(trial), limit)
+            if best >= (1.0 - 1e-3) * before:
+                break
+        return theta
 
     def handfuls(self) -> list[NDArray[np.bool_]]:
         """The most promising of some handfuls of investors, drawn by a fixed rule: the cores that

@@ -24,8 +24,10 @@ from imop_engine.inference.preferences import (
     investor_preferences,
     weight_distribution,
 )
+from imop_engine.inference.specification import Specification, specification
 from imop_engine.problem import Problem
 from imop_engine.results import aligned_error, risk_aversion
+from imop_engine.study.checks import Check, study_checks, verdict_of
 from imop_engine.study.data import LEARNED, REFUSED, StudyData
 from imop_engine.study.estimate import StudyEstimate
 from imop_engine.study.settings import StudySettings
@@ -74,10 +76,60 @@ class Study:
         """What the portfolios can and cannot tell; None where that cannot be said."""
         return self._identified[0]
 
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Whether the result is to be trusted: what was found, worst first."""
+        return self._checks
+
+    @property
+    def verdict(self) -> str:
+        """ "good", "caution" or "poor": the worst of the checks."""
+        return verdict_of(self.checks)
+
+    @cached_property
+    def _checks(self) -> tuple[Check, ...]:
+        return study_checks(self)
+
+    @cached_property
+    def specification(self) -> Specification:
+        """What the portfolios that take part look like beside the fitted frontier."""
+        kept, clusters = self._kept, None if self.estimate is None else self.estimate.clusters
+        Y = self.decisions.to_numpy()[kept]
+        own = np.arange(len(Y)) if clusters is None else clusters[kept]
+        noise_sd = self.noise_sd or 0.0
+        return specification(self.frontier, Y, self.frontier.project(Y), noise_sd, own)
+
+    @property
+    def noise_sd(self) -> float | None:
+        """The error in a single holding that is left, of those who take part."""
+        if self.estimate is None:
+            return None if self.preferences is None else self.preferences.noise.sd
+        joint = self.estimate.joint
+        return self.estimate.found.noise_sd if joint is None else joint.noise_sd
+
+    @property
+    def dispersion(self) -> float | None:
+        """How much beliefs differ between investors, return a year, where that is the model."""
+        known = self.identification
+        return None if known is None else known.dispersion
+
+    @property
+    def explained_elsewhere(self) -> float | None:
+        """Share of the differences between portfolios explained out of sample; None: too few."""
+        choice = None if self.estimate is None else self.estimate.found.choice
+        return None if choice is None else choice.explained[choice.name]
+
+    @property
+    def _kept(self) -> Any:
+        if self.estimate is None:
+            return np.ones(len(self.decisions), dtype=bool)
+        return self.estimate.kept
+
     @cached_property
     def fit(self) -> Fit:
         """How well one frontier explains the holdings."""
-        return measure_fit(self.frontier, self.decisions)
+        limit = None if self.estimate is None else self.estimate.found.limit
+        return measure_fit(self.frontier, self.decisions, limit)
 
     @property
     def preferences(self) -> Preferences | None:

@@ -1,0 +1,201 @@
+"""Whether a result is to be trusted: each check one sentence and one remedy, together a verdict.
+
+A check looks at figures of the study and nothing else, so that shell, report, app and run.json say
+the same. Limits were set on simulated studies; docs/trust.md has what comes out on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from imop_engine.inference.estimators import BELIEFS, HOLDINGS, IMPLIED
+from imop_engine.inference.first_order import anchored
+from imop_engine.inference.specification import Specification
+from imop_engine.sentences import checks as say
+from imop_engine.sentences.numbers import some
+from imop_engine.study.data import MONTHS
+
+if TYPE_CHECKING:  # it asks for its checks here
+    from imop_engine.study.outcome import Study
+
+Add = Callable[[str, str, tuple[str, str]], None]  # name, severity, sentence and remedy
+
+NOTE, CAUTION, POOR = "note", "caution", "poor"
+VERDICTS: Final = {NOTE: "good", CAUTION: "caution", POOR: "poor"}
+
+NOISE: Final = 0.02  # error in a holding up to which intervals were seen to hold
+LITTLE_EXPLAINED: Final = 0.5
+HARDLY_EXPLAINED: Final = 0.25
+ASIDE: Final = 0.03  # of the investors set aside
+MANY_ASIDE: Final = 0.35
+SERIAL: Final = 0.15  # correlation of neighbours' residuals, and its standard errors
+SERIAL_ERRORS: Final = 5.0
+FEW: Final = 50
+TOO_FEW: Final = 15
+SHORT: Final = 120  # periods
+FOR_EACH_ASSET: Final = 8  # periods for each asset
+LOOSE: Final = 0.3  # error of the scale as a share of it
+PILED: Final = 0.5  # holdings an investor at one value beyond the frontier's
+TIED: Final = 0.10
+LARGEST: Final = 0.6  # of the investors hold exactly the most that anybody holds
+DROPPED: Final = 0.008  # no holding below this
+COARSE: Final = 0.02  # step of reported holdings
+OWN: Final = 0.5
+REPEATED: Final = 0.05
+NEAR_BOX: Final = 0.02  # of its width
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found.
+
+    Args:
+        name: of the check, stable.
+        severity: "note", "caution" or "poor".
+        sentence: what is the matter, true of this file.
+        remedy: what helps.
+    """
+
+    name: str
+    severity: str
+    sentence: str
+    remedy: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As plain values, for JSON."""
+        return {
+            "name": self.name,
+            "severity": self.severity,
+            "sentence": self.sentence,
+            "remedy": self.remedy,
+        }
+
+
+def verdict_of(checks: tuple[Check, ...]) -> str:
+    """ "good", "caution" or "poor": the worst of the checks."""
+    found = {check.severity for check in checks}
+    worst = next((severity for severity in (POOR, CAUTION) if severity in found), NOTE)
+    return VERDICTS[worst]
+
+
+def study_checks(study: Study) -> tuple[Check, ...]:
+    """All that is to be said of whether a study can be trusted, worst first.
+
+    Args:
+        study: finished.
+    """
+    found: list[Check] = []
+
+    def add(name: str, severity: str, text: tuple[str, str]) -> None:
+        found.append(Check(name, severity, *text))
+
+    _fit(study, add)
+    _people(study, add)
+    _given(study, add)
+    if study.estimate is not None:
+        _shape(study, study.specification, add)
+    _result(study, add)
+    order = (POOR, CAUTION, NOTE)
+    return tuple(sorted(found, key=lambda check: order.index(check.severity)))
+
+
+def _fit(study: Study, add: Add) -> None:
+    estimate = study.estimate
+    noise_sd = study.noise_sd
+    if noise_sd is not None and noise_sd > NOISE:
+        add("noise", CAUTION, say.noise(noise_sd, NOISE))
+    explained = study.explained_elsewhere
+    if explained is None or estimate is None:
+        return
+    if estimate.found.way == IMPLIED and estimate.found.choice is not None:
+        shares = estimate.found.choice.explained
+        best = max((shares[name] for name in (BELIEFS, HOLDINGS) if name in shares), default=0.0)
+        add("baseline", POOR, say.below_baseline(best, shares[IMPLIED]))
+    elif explained < LITTLE_EXPLAINED:
+        severe = POOR if explained < HARDLY_EXPLAINED else CAUTION
+        add("explained", severe, say.unexplained(explained))
+    if estimate.found.way == BELIEFS and study.dispersion is not None:
+        add("beliefs", CAUTION, say.beliefs(study.dispersion))
+
+
+def _people(study: Study, add: Add) -> None:
+    estimate = study.estimate
+    total = len(study.decisions)
+    if estimate is not None:
+        aside = int((~estimate.kept).sum())
+        if aside:
+            share = aside / total
+            severe = POOR if share > MANY_ASIDE else CAUTION if share > ASIDE else NOTE
+            add("outliers", severe, say.outliers(aside, total, estimate.found.limit))
+        distinct = len(np.unique(estimate.clusters))
+        names = len(set(study.decisions.index))
+        if names - distinct > REPEATED * names:
+            add("duplicates", NOTE, say.duplicates(names - distinct, names))
+        total = len(np.unique(estimate.clusters[estimate.kept]))
+    if total < FEW:
+        add("investors", POOR if total < TOO_FEW else CAUTION, say.few_investors(total))
+
+
+def _given(study: Study, add: Add) -> None:
+    estimate, market = study.estimate, study.data.market
+    periods = market.periods
+    if periods is not None and periods < max(SHORT, FOR_EACH_ASSET * study.problem.n):
+        per_year = market.periods_per_year if market.months is None else MONTHS
+        add("history", CAUTION, say.few_periods(periods, study.problem.n, per_year))
+    if estimate is None:
+        return
+    G = study.problem.theta
+    beliefs = estimate.found.fitted.get(estimate.found.way)
+    if beliefs is not None and beliefs.beliefs is not None:
+        if anchored(study.problem, beliefs.beliefs.beliefs).dispersion <= 0.0:
+            add("anchors", POOR, say.anchors_reversed())
+            return
+    covariance = estimate.anchor_covariance
+    if covariance is not None and len(G.values) == 2:
+        apart = float(G.values[1] - G.values[0])
+        error = float(np.sqrt(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1]))
+        loose = error / abs(apart) if apart else np.inf
+        if loose > LOOSE:
+            add("anchors", CAUTION, say.anchors_loose(loose))
+
+
+def _shape(study: Study, shape: Specification, add: Add) -> None:
+    if shape.serial > SERIAL and shape.serial_z > SERIAL_ERRORS:
+        add("specification", CAUTION, say.serial(shape.serial))
+    if shape.piled > PILED and (shape.step is None or shape.step < COARSE):
+        add("caps", CAUTION, say.capped(shape.piled, shape.piled_at))
+    elif shape.tied > TIED:
+        add("caps", CAUTION, say.capped(shape.tied, 0.0))
+    if shape.most_held < study.problem.n and shape.at_most > LARGEST and shape.most_held > 1:
+        add("largest", CAUTION, say.largest_only(shape.most_held, shape.at_most))
+    if shape.step is not None and shape.step >= COARSE:
+        add("rounding", CAUTION, say.rounded(shape.step))
+    elif shape.step is not None and shape.step >= COARSE / 2:
+        add("rounding", NOTE, say.rounded(shape.step))
+    elif shape.least_holding > DROPPED:
+        add("dropped", CAUTION, say.small_dropped(shape.least_holding))
+    if np.isfinite(shape.own) and shape.own > OWN:
+        add("tilt", CAUTION, say.own_tilt(shape.own))
+
+
+def _result(study: Study, add: Add) -> None:
+    known = study.identification
+    if known is None:
+        add("settled", POOR, say.not_settled())
+        return
+    if not known.settled:
+        add("settled", CAUTION, say.not_settled())
+    box = study.problem.theta
+    room = NEAR_BOX * (box.upper - box.lower)
+    edge = (study.theta <= box.lower + room) | (study.theta >= box.upper - room)
+    edge &= np.array([status == "identified" for status in known.status])
+    if edge.any():
+        names = some([study.problem.names[i] for i in np.flatnonzero(edge)], 4)
+        add("box", CAUTION, say.at_box(names))
+    count = sum(status in ("identified", "anchored", "relative") for status in known.status)
+    if count < min(3, study.problem.n):
+        add("identified", POOR, say.few_identified(count, study.problem.n))
