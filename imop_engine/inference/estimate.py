@@ -1,9 +1,8 @@
 """One answer from all portfolios: who takes part, which errors they make, what they believe.
 
 The steps, each visible in the result: holdings that strayed are measured; investors whom no common
-frontier explains are set aside (trimming.py); returns are read in several ways (estimators.py) and
-the way that explains other investors best is taken. Where the covariance comes from a history of
-known length, it is fitted together with the returns if that explains other investors better.
+frontier explains are set aside (trimming.py); returns are read in several ways, and
+the way that fits the errors they make is taken (estimators.py says how that is seen).
 """
 
 from __future__ import annotations
@@ -15,20 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.efficiency_gap.fit import fit_efficiency
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.inference.estimating_equations import least_investors
 from imop_engine.inference.estimators import (
+    BELIEFS,
     ESTIMATORS,
     HOLDINGS,
     IMPLIED,
-    Choice,
     Fitted,
-    choose,
+    explained_elsewhere,
+    way_of_errors,
 )
-from imop_engine.inference.first_order import anchored
-from imop_engine.inference.fit import estimate_noise
-from imop_engine.inference.trimming import Trimmed, cut_loss, far_limit, stray_limit, trim
+from imop_engine.inference.first_order import Positions, anchored
+from imop_engine.inference.fit import estimate_noise, implied_returns
+from imop_engine.inference.trimming import (
+    Trimmed,
+    coarse_holding,
+    cut_loss,
+    everyone,
+    far_limit,
+    stray_limit,
+    trim,
+)
 from imop_engine.problem import Problem
 
 # Ways are compared on this many portfolios at most, evenly spread; the chosen one sees them all.
@@ -37,7 +46,7 @@ COMPARED: Final = 1000
 # than this share, twice at most.
 SAME_SET: Final = 0.005
 CHOSEN_AGAIN: Final = 2
-FEW_TO_COMPARE: Final = 20  # below this many a half says nothing
+FEW_TO_COMPARE: Final = 10  # in a half; fewer say nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +62,8 @@ class Estimate:
         tiny: holdings up to this count as errors.
         noise_sd: error in a single holding of those who take part, fractions of wealth.
         fitted: the estimate of each way from those who take part.
-        choice: how well each way explains investors it was not fitted to; None: too few to say.
+        explained: by way, the share of the differences between portfolios that is explained among
+            investors it was not fitted to; empty: too few to say.
         everyone: the returns by the same way from everybody, where somebody was set aside.
         notes: what did not go as it should.
     """
@@ -66,7 +76,7 @@ class Estimate:
     tiny: float
     noise_sd: float
     fitted: dict[str, Fitted] = field(repr=False)
-    choice: Choice | None
+    explained: dict[str, float]
     everyone: Vector | None
     notes: tuple[str, ...] = ()
 
@@ -101,9 +111,11 @@ def estimate_returns(
     tiny = stray_limit(problem, Y, least)
     found = trim(problem, Y, tiny, least) if trimming else _all_of(problem, Y)
     kept, limit = found.kept, found.limit
+    trimming = bool(np.isfinite(limit))  # else there is no core to tell strangers from
     fitted, notes = _fits(problem, Y[kept], tiny, (anchored(problem, found.theta).theta, *starts))
     own = np.arange(len(Y)) if clusters is None else clusters
-    chosen, choice = _chosen(problem, Y[kept], tiny, fitted, own[kept], way)
+    chosen = way if way in fitted else _way(problem, Y[kept], tiny, fitted)
+    explained = _explained(problem, Y[kept], tiny, fitted, own[kept])
     for _ in range(CHOSEN_AGAIN if trimming else 0):
         distances = _distances(problem, Y, fitted[chosen].theta)
         limit = far_limit(distances)
@@ -112,7 +124,7 @@ def estimate_returns(
             break
         kept = again
         fitted[chosen] = ESTIMATORS[chosen](problem, Y[kept], tiny, fitted[chosen].theta)
-    everyone = None
+    with_everyone = None
     if not kept.all():
         with_all = ESTIMATORS[chosen](problem, Y, tiny, fitted[chosen].theta)
         there = _distances(problem, Y, with_all.theta)
@@ -120,11 +132,11 @@ def estimate_returns(
         if cut_loss(there, limit) < cut_loss(_distances(problem, Y, fitted[chosen].theta), limit):
             kept = there <= limit
             fitted[chosen] = ESTIMATORS[chosen](problem, Y[kept], tiny, with_all.theta)
-        everyone = None if kept.all() else with_all.theta
+        with_everyone = None if kept.all() else with_all.theta
     theta = fitted[chosen].theta
     noise_sd = _noise(problem, Y[kept], theta)
     return Estimate(
-        problem, theta, chosen, kept, limit, tiny, noise_sd, fitted, choice, everyone, notes
+        problem, theta, chosen, kept, limit, tiny, noise_sd, fitted, explained, with_everyone, notes
     )
 
 
@@ -137,15 +149,21 @@ def _noise(problem: Problem, Y: Matrix, theta: Vector) -> float:
 
 
 def _all_of(problem: Problem, Y: Matrix) -> Trimmed:
-    theta = ESTIMATORS[IMPLIED](problem, Y, 0.0, np.zeros(problem.n)).theta
-    return Trimmed(np.ones(len(Y), bool), theta, np.zeros(len(Y)), np.inf)
+    return everyone(problem, Y, implied_returns(problem, Y.mean(axis=0)))
 
 
 def _fits(
     problem: Problem, Y: Matrix, tiny: float, starts: tuple[Vector, ...]
 ) -> tuple[dict[str, Fitted], tuple[str, ...]]:
     """Each way from the start whose frontier is nearest to the portfolios."""
-    inside = [problem.theta.nearest(one) for one in starts if np.all(np.isfinite(one))]
+    others = [ESTIMATORS[IMPLIED](problem, Y, tiny, starts[0]).theta]
+    try:
+        others.append(fit_efficiency(problem, Positions.of(problem, Y, tiny).portfolios).theta)
+    except (ImopError, np.linalg.LinAlgError):
+        pass  # the others will do
+    inside = [
+        problem.theta.nearest(one) for one in (*starts, *others) if np.all(np.isfinite(one))
+    ]
     losses = [float(np.sum(_distances(problem, Y, one) ** 2)) for one in inside]
     start = inside[int(np.argmin(losses))]
     fitted: dict[str, Fitted] = {}
@@ -158,24 +176,26 @@ def _fits(
     return fitted, tuple(notes)
 
 
-def _chosen(
+def _way(problem: Problem, Y: Matrix, tiny: float, fitted: dict[str, Fitted]) -> str:
+    if HOLDINGS not in fitted or BELIEFS not in fitted:
+        return next(name for name in ESTIMATORS if name in fitted)
+    noise_sd = _noise(problem, Y, fitted[HOLDINGS].theta)
+    return way_of_errors(noise_sd, tiny, coarse_holding(problem.n))
+
+
+def _explained(
     problem: Problem,
     Y: Matrix,
     tiny: float,
     fitted: dict[str, Fitted],
     clusters: NDArray[np.int64],
-    way: str | None,
-) -> tuple[str, Choice | None]:
-    if way is not None and way in fitted:
-        return way, None
+) -> dict[str, float]:
     step = -(-len(Y) // COMPARED)
-    some = Y[::step]
-    if len(some) < FEW_TO_COMPARE:
-        return (HOLDINGS if HOLDINGS in fitted else next(iter(fitted))), None
-    own = clusters[::step]
-    sides = np.random.default_rng(0).integers(0, 2, int(own.max()) + 1)
-    found = choose(problem, some, tiny, fitted, sides[own])
-    return found.name, found
+    some, own = Y[::step], clusters[::step]
+    sides = np.random.default_rng(0).integers(0, 2, int(own.max(initial=0)) + 1)[own]
+    if min(np.sum(sides == 0), np.sum(sides == 1)) < FEW_TO_COMPARE:
+        return {}
+    return explained_elsewhere(problem, some, tiny, fitted, sides)
 
 
 def _distances(problem: Problem, Y: Matrix, theta: Vector) -> Vector:

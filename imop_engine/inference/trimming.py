@@ -25,6 +25,9 @@ MOST_ROUNDS: Final = 8  # of fitting and choosing the best again; three are usua
 # Beyond this many times the distance within which the core lies, an investor is set aside; of 1,000
 # with independent errors in three or more holdings the furthest is at 2.5 times.
 FAR: Final = 3.0
+# Where even the best 60 % are so far that the limit is this, there is no clean core to tell strangers
+# from: whoever is far is far in the same way as the others, and everybody counts.
+NO_CORE: Final = 0.25
 ENOUGH: Final = 2000  # portfolios, evenly spread, that the search for the core looks at
 # A core this near the frontier with nobody far from it needs no other starts.
 NEAR: Final = 0.02
@@ -59,6 +62,11 @@ class Trimmed:
     limit: float
 
 
+def coarse_holding(assets: int) -> float:
+    """The largest holding that may be a stray, by the number of assets."""
+    return min(COARSE, 0.5 / assets)
+
+
 def stray_limit(problem: Problem, portfolios: Matrix, least_holders: int) -> float:
     """Holdings up to this are errors: three standard deviations of what strays into assets that
     their holders cannot want.
@@ -69,7 +77,7 @@ def stray_limit(problem: Problem, portfolios: Matrix, least_holders: int) -> flo
         least_holders: an asset with fewer holders takes no part.
     """
     some = portfolios[:: -(-len(portfolios) // ENOUGH)]
-    coarse = min(COARSE, 0.5 / problem.n)
+    coarse = coarse_holding(problem.n)
     try:
         positions = Positions.of(problem, some, coarse)
         fit = fit_beliefs(problem, positions, least_holders=least_holders)
@@ -109,6 +117,8 @@ def trim(problem: Problem, portfolios: Matrix, tiny: float, least_holders: int) 
             if at < (1.0 - 1e-3) * spread:
                 theta, spread = found, at
     limit = far_limit(search.distances(theta))
+    if limit > NO_CORE:
+        return everyone(problem, portfolios, theta if whole is None else whole)
     theta = search.reclaimed(theta, limit, whole)
     distances = efficient_frontier(problem, theta).project(portfolios).distances
     kept = distances <= limit
@@ -118,6 +128,18 @@ def trim(problem: Problem, portfolios: Matrix, tiny: float, least_holders: int) 
         if cut_loss(there, limit) <= cut_loss(distances, limit):
             theta, distances, kept = refit, there, there <= limit
     return Trimmed(kept, theta, distances, limit)
+
+
+def everyone(problem: Problem, portfolios: Matrix, theta: Vector) -> Trimmed:
+    """Nobody set aside.
+
+    Args:
+        problem: a portfolio problem.
+        portfolios: one row for each investor, fractions of wealth.
+        theta: beliefs up to shift and scale.
+    """
+    distances = efficient_frontier(problem, theta).project(portfolios).distances
+    return Trimmed(np.ones(len(portfolios), bool), theta, distances, np.inf)
 
 
 def cut_loss(distances: Vector, limit: float) -> float:

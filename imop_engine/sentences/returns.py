@@ -43,7 +43,8 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
     """
     name, status, estimate, low, high, investors, holders, dead = known
     does = "does" if holders == 1 else "do"
-    few = f" ({holders} {does} hold it, too few to go by)" if holders else ""
+    few = f" ({holders} {does}, too few or too little to go by)" if holders else ""
+    without = total - holders
     sure = f"{100.0 * level:g} %"
     if status == "anchored":
         unfit = f"; {holders} of {total} investors hold it, and the estimate explains none of that"
@@ -62,7 +63,7 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
         )
     if status == "bounded above":
         return (
-            f"{name} returns at most {percent(high)}: {investors} of {total} investors do not hold "
+            f"{name} returns at most {percent(high)}: {without} of {total} investors do not hold "
             f"it, and would if it returned more{few}. The portfolios say no more than that."
         )
     if status == "bounded below":
@@ -80,6 +81,11 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
             f"The portfolios say nothing of {name} yet: {holders} of {total} investors hold it, "
             f"and the estimate of {percent(estimate)} explains none of that. Start from the "
             "history, or learn at a higher rate."
+        )
+    if holders:
+        return (
+            f"{holders} of {total} investors hold {name}, and yet they hardly tell its return: it "
+            f"may be anything between {percent(low)} and {percent(high)}."
         )
     return (
         f"The portfolios say nothing of {name}: it may return anything between {percent(low)} and "

@@ -111,8 +111,8 @@ def _fit(study: Study, add: Add) -> None:
     explained = study.explained_elsewhere
     if explained is None or estimate is None:
         return
-    if estimate.found.way == IMPLIED and estimate.found.choice is not None:
-        shares = estimate.found.choice.explained
+    if estimate.found.way == IMPLIED:
+        shares = estimate.found.explained
         best = max((shares[name] for name in (BELIEFS, HOLDINGS) if name in shares), default=0.0)
         add("baseline", POOR, say.below_baseline(best, shares[IMPLIED]))
     elif explained < LITTLE_EXPLAINED:

@@ -6,7 +6,7 @@ where the history behind them is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,7 +21,7 @@ from imop_engine.inference.belief_identification import identification_of_belief
 from imop_engine.inference.bias_simulation import reporting_step
 from imop_engine.inference.estimate import Estimate, estimate_returns
 from imop_engine.inference.estimating_equations import Refined, least_investors
-from imop_engine.inference.estimators import BELIEFS, HOLDINGS
+from imop_engine.inference.estimators import BELIEFS, HOLDINGS, IMPLIED
 from imop_engine.inference.first_order import Positions, anchored, fit_beliefs
 from imop_engine.inference.identify import Identification, identification
 from imop_engine.inference.joint_covariance import (
@@ -35,10 +35,10 @@ from imop_engine.problem import Problem
 from imop_engine.study.data import StudyData
 from imop_engine.study.settings import StudySettings
 
-# The covariance is fitted too where that leaves errors in holdings of at most this: larger ones are
-# not the covariance's doing, and a covariance that may bend would follow them.
+# Errors in holdings up to this are what is left once the covariance is right.
 EXPLAINED_NOISE: Final = 0.02
-NO_WORSE: Final = 1.02  # of the squared distances out of sample
+NO_WORSE: Final = 1.02  # of the squared distances out of sample, where errors come out small
+CLEARLY_BETTER: Final = 0.95  # where they do not: a covariance that may bend follows anything
 RESAMPLED: Final = 24  # covariances drawn where they are not fitted
 RESAMPLED_ROWS: Final = 600
 FAR_DRAWS: Final = 5.0  # robust standard deviations beyond which a draw is pulled in
@@ -56,6 +56,8 @@ class StudyEstimate:
         clusters: a number for each portfolio; equal numbers are one investor, or one portfolio
             that several hold.
         given: how far covariance and anchors are known.
+        explained: share of the differences between portfolios that the estimate explains among
+            investors it was not fitted to; None: too few to say.
         periods: how many periods the covariance was estimated from; None: not known.
         anchor_covariance: of the anchors' values; None: exact.
     """
@@ -64,6 +66,7 @@ class StudyEstimate:
     joint: JointFit | None
     clusters: NDArray[np.int64]
     given: GivenErrors
+    explained: float | None
     periods: float | None
     anchor_covariance: Matrix | None
 
@@ -93,6 +96,14 @@ class StudyEstimate:
         kept, clusters = self.kept, self.clusters
         own = pd.factorize(clusters[kept])[0].astype(np.int64)
         beliefs = self.found.solution.beliefs
+        if beliefs is not None and self.joint is not None and self.joint.noise_sd > EXPLAINED_NOISE:
+            # the same way under the fitted covariance
+            positions = Positions.of(self.problem, Y[kept], self.found.tiny)
+            beliefs = fit_beliefs(
+                self.problem, positions, least_holders=least_investors(int(kept.sum()))
+            )
+        elif self.joint is not None:
+            beliefs = None
         if beliefs is not None:
             return identification_of_beliefs(
                 self.problem, self.theta, Y[kept], beliefs, self.found.tiny, level, seed, own,
@@ -125,7 +136,11 @@ def estimate_study(
         problem, Y, (stream,), clusters, settings.trim, WAYS.get(settings.errors)
     )
     periods = data.market.periods
-    joint = _joint(found, Y, clusters, periods)
+    joint, explained = _joint(found, Y, clusters, periods)
+    if explained is not None and explained < found.explained[IMPLIED]:
+        # nothing learned explains as much as the average portfolio: that is what is shown
+        joint, explained = None, found.explained[IMPLIED]
+        found = replace(found, way=IMPLIED, theta=found.fitted[IMPLIED].theta)
     errors = anchor_covariance(data, settings, problem)
     theta = found.theta if joint is None else joint.theta
     to_anchors = anchored(problem, theta).to_anchors
@@ -134,7 +149,7 @@ def estimate_study(
         None if errors is None else to_anchors @ errors @ to_anchors.T,
         _disagreement(found, joint),
     )
-    return StudyEstimate(found, joint, clusters, given, periods, errors)
+    return StudyEstimate(found, joint, clusters, given, explained, periods, errors)
 
 
 WAYS: Final = {"holdings": HOLDINGS, "beliefs": BELIEFS}
@@ -185,36 +200,58 @@ def anchor_covariance(
 
 def _joint(
     found: Estimate, Y: Matrix, clusters: NDArray[np.int64], periods: float | None
-) -> JointFit | None:
-    """Returns and covariance together, where they explain other investors no worse."""
+) -> tuple[JointFit | None, float | None]:
+    """Returns and covariance together, where they explain other investors no worse; and what the
+    result explains of investors it was not fitted to."""
+    alone = found.explained.get(found.way)
     problem = found.problem
-    if periods is None or HOLDINGS not in found.fitted or problem.n > MOST_ASSETS:
-        return None
+    if periods is None or alone is None or problem.n > MOST_ASSETS:
+        return None, alone
     kept = Y[found.kept]
     step = -(-len(kept) // FOLDED)
     some, own = kept[::step], clusters[found.kept][::step]
-    start = found.fitted[HOLDINGS].theta
-    try:
-        joint = fit_together(problem, some, start, periods)
-        if joint.noise_sd > EXPLAINED_NOISE:
-            return None
-        sides = np.random.default_rng(1).integers(0, 2, int(own.max()) + 1)[own]
-        missed = [0.0, 0.0]
-        for side in (0, 1):
-            inside, outside = some[sides != side], some[sides == side]
-            half = fit_together(problem, inside, joint.theta, periods, joint.change)
-            for at, (where, theta) in enumerate(
-                ((half.problem, half.theta), (problem, found.theta))
-            ):
-                distances = efficient_frontier(where, theta).project(outside).distances
-                missed[at] += float(np.sum(distances**2))
-        if missed[0] > NO_WORSE * missed[1]:
-            return None
-        if step > 1:
-            joint = fit_together(problem, kept, joint.theta, periods, joint.change)
-    except (ImopError, np.linalg.LinAlgError):
-        return None
-    return joint
+    best: tuple[JointFit | None, float | None] = (None, alone)
+    for start in _starts(found):
+        try:
+            joint = fit_together(problem, some, start, periods)
+            share = _joint_share(problem, some, own, joint, periods)
+        except (ImopError, np.linalg.LinAlgError):
+            continue
+        asked = NO_WORSE if joint.noise_sd <= EXPLAINED_NOISE else CLEARLY_BETTER
+        if 1.0 - share <= asked * (1.0 - alone):
+            best = joint, share
+            break
+    if best[0] is not None and step > 1:
+        full = fit_together(problem, kept, best[0].theta, periods, best[0].change)
+        best = full, best[1]
+    return best
+
+
+def _starts(found: Estimate) -> list[Vector]:
+    """Where the joint fit begins: small errors are solved for already, others may mislead."""
+    if found.noise_sd <= EXPLAINED_NOISE:
+        return [found.theta]
+    other = HOLDINGS if found.way == BELIEFS else BELIEFS
+    return [found.theta, *(found.fitted[name].theta for name in (other,) if name in found.fitted)]
+
+
+def _joint_share(
+    problem: Problem,
+    some: Matrix,
+    clusters: NDArray[np.int64],
+    joint: JointFit,
+    periods: float,
+) -> float:
+    """What the joint fit of either half explains of the other half."""
+    sides = np.random.default_rng(0).integers(0, 2, int(clusters.max()) + 1)[clusters]
+    missed = spread = 0.0
+    for side in (0, 1):
+        inside, outside = some[sides != side], some[sides == side]
+        half = fit_together(problem, inside, joint.theta, periods, joint.change)
+        distances = efficient_frontier(half.problem, half.theta).project(outside).distances
+        missed += float(np.sum(distances**2))
+        spread += float(np.sum((outside - inside.mean(axis=0)) ** 2))
+    return 1.0 - missed / spread if spread > 0 else 0.0
 
 
 def _history_error(

@@ -116,8 +116,7 @@ class Study:
     @property
     def explained_elsewhere(self) -> float | None:
         """Share of the differences between portfolios explained out of sample; None: too few."""
-        choice = None if self.estimate is None else self.estimate.found.choice
-        return None if choice is None else choice.explained[choice.name]
+        return None if self.estimate is None else self.estimate.explained
 
     @property
     def _kept(self) -> Any:
@@ -129,7 +128,8 @@ class Study:
     def fit(self) -> Fit:
         """How well one frontier explains the holdings."""
         limit = None if self.estimate is None else self.estimate.found.limit
-        return measure_fit(self.frontier, self.decisions, limit)
+        known = limit is not None and np.isfinite(limit)
+        return measure_fit(self.frontier, self.decisions, limit if known else None)
 
     @property
     def preferences(self) -> Preferences | None:
