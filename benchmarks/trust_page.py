@@ -13,8 +13,8 @@ DASH: Final = "–"
 
 HEAD: Final = (
     "condition", "assets", "identified / held", "covered", "before", "half-width", "before",
-    "error", "worst", "before", "implied", "history", "good / caution / poor", "right reason",
-    "reasons given", "stopped", "holds",
+    "error", "worst", "before", "implied", "history", "aligned", "good / caution / poor",
+    "right reason", "reasons given", "stopped", "holds",
 )  # fmt: skip
 
 OPENING: Final = """\
@@ -43,7 +43,8 @@ READING: Final = """\
 - **error**: root mean square over held assets whose return no anchor says, in % a year; median and
   **worst** study. **implied** is the same for the covariance times the average portfolio, brought
   onto the anchors by shift and scale; **history** for the historical means, of 120 months where
-  the condition does not say how many.
+  the condition does not say how many. **aligned** is the median after the best shift and scale:
+  what is left of the error when the level is forgiven.
 - **good / caution / poor**: how many studies ended with which verdict.
 - **right reason**: the share of all studies with "caution" or "poor" for a reason that is true of
   the condition. **reasons given**: the checks that warned most often.
@@ -151,6 +152,7 @@ def _line(row: dict[str, Any], earlier: dict[str, Any] | None) -> list[str]:
         _percent(errors["earlier"]),
         _percent(errors["implied"]),
         _percent(row["errors"]["history"]["held"]),
+        _percent(row["errors"]["estimate"]["held_aligned"]),
         _verdicts(row),
         _share(row["warned_rightly"]) if _judged(row) else DASH,
         ", ".join(f"{name} {_share(of)}" for name, of in reasons) or DASH,

@@ -6,6 +6,7 @@ the verdict is "caution" or "poor" for a right reason in at least 90 % of the st
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -53,7 +54,7 @@ def summary(condition: Condition, records: Iterable[Record]) -> dict[str, Any]:
         "right_reasons": list(condition.right_reasons),
         "studies": len(all_),
         "raised": _share(bool(one["failure"]) for one in all_),
-        "failures": dict(Counter(one["failure"] for one in all_ if one["failure"])),
+        "failures": dict(Counter(_gist(one["failure"]) for one in all_ if one["failure"])),
         "held": _mean(sum(one["held"]) for one in all_),
         "identified": _mean(one["status"].count(IDENTIFIED) for one in ended),
         "coverage": _share(one["covered"] for one in known),
@@ -196,6 +197,11 @@ def _reasons(records: Sequence[Record]) -> dict[str, float]:
         for name in {name for name, severity in one.get("checks", ()) if severity in BAD}
     )
     return {name: count / len(records) for name, count in counts.most_common()}
+
+
+def _gist(failure: str) -> str:
+    """Why a study stopped, without its numbers: the same reason is then the same text."""
+    return re.sub(r"-?\d[\d.,]*\d|-?\d", "…", failure)
 
 
 def _present(values: Iterable[Any]) -> list[Any]:

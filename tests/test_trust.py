@@ -63,11 +63,11 @@ def record(seed: int, **changes: Any) -> dict[str, Any]:
 
 def test_a_row_counts_what_the_studies_say() -> None:
     missed = record(2, low=[0.105, 0.04, None, 0.03], high=[0.13, 0.06, 0.01, 0.03])
-    stopped = record(3, failure="InvalidInput: no", errors={"implied": {"held": 0.04}})
+    stopped = record(3, failure="Error: -1.5% of 12.", errors={"implied": {"held": 0.04}})
     row = summary(CLEAN, [stopped, missed, record(1)])
     assert row["studies"] == 3
     assert row["raised"] == pytest.approx(1 / 3)
-    assert row["failures"] == {"InvalidInput: no": 1}
+    assert row["failures"] == {"Error: …% of ….": 1}
     assert row["coverage"] == pytest.approx(3 / 4)  # identified returns of studies that ended
     assert row["bounded_coverage"] == pytest.approx(1 / 2)
     assert row["half_width"] == pytest.approx(0.01125)  # of 0.02, 0.01, 0.0125 and 0.01
@@ -186,8 +186,9 @@ def test_an_earlier_version_stands_beside_it() -> None:
     earlier = results(summary(CLEAN, [record(20)])) | {"version": "0.1.0", "first_seed": 20}
     head, _, first, second = trust_table(results(good, worse), earlier).splitlines()
     assert head.count("before") == 3
-    assert "| 1.5 | 2 | 20 | 2 | 5 |" in first  # error, worst, before, implied, history
-    assert "| **5** | 5 | – | 2 | 5 |" in second
+    # error, worst, before, implied, history, aligned
+    assert "| 1.5 | 2 | 20 | 2 | 5 | 1.5 |" in first
+    assert "| **5** | 5 | – | 2 | 5 | 5 |" in second
     assert "version 0.1.0" in trust_page(results(good), earlier)
 
 
