@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from textwrap import shorten
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +28,7 @@ VERDICTS: Final = ("good", "caution", "poor")
 BAD: Final = VERDICTS[1:]  # of verdicts and of the severity of a check
 # Of an asset of a bundled market; fewer intervals say nothing of one asset.
 INTERVALS_BY_ASSET: Final = 5
+GIST_LENGTH: Final = 160
 METHODS: Final = ("estimate", "implied", "history")
 
 
@@ -200,8 +202,8 @@ def _reasons(records: Sequence[Record]) -> dict[str, float]:
 
 
 def _gist(failure: str) -> str:
-    """Why a study stopped, without its numbers: the same reason is then the same text."""
-    return re.sub(r"-?\d[\d.,]*\d|-?\d", "…", failure)
+    """Why a study stopped, without numbers and cut: the same reason is then the same text."""
+    return shorten(re.sub(r"-?\d[\d.,]*\d|-?\d", "…", failure), GIST_LENGTH, placeholder=" …")
 
 
 def _present(values: Iterable[Any]) -> list[Any]:
