@@ -11,7 +11,7 @@ READY     := .venv/.ready
 READY_DEV := .venv/.ready-dev
 INPUTS    := pyproject.toml setup.py constraints.txt scripts/set_up.sh
 
-.PHONY: help app test test-fast lint format bench reproduce constraints clean
+.PHONY: help app test test-fast lint format bench trust reproduce constraints clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -39,6 +39,9 @@ format: $(READY_DEV) ## put the formatting right
 bench: $(READY_DEV) ## measure: results in benchmarks/results, their page docs/benchmarks.md
 	@$(BIN)/imop bench --out benchmarks/results --page docs/benchmarks.md
 	@for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" || exit 1; done
+
+trust: $(READY_DEV) ## how estimates hold in conditions as they are: hours; goes on where it stopped
+	@$(BIN)/python -m imop_benchmarks.trust --workers 2 --page docs/trust.md
 
 reproduce: $(READY_DEV) ## the paper's experiments: results/reproduce, their pages in docs
 	@$(BIN)/imop reproduce all --page docs/reproduction.md \

@@ -13,6 +13,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -88,8 +89,10 @@ def finished(file: Path, engine: str) -> dict[int, Record]:
     """
     if not file.exists():
         return {}
-    lines = [line for line in file.read_text().splitlines() if line.endswith("}")]
-    records = [json.loads(line) for line in lines]  # a line that was cut short has no end
+    records = []
+    for line in file.read_text().splitlines():
+        with suppress(json.JSONDecodeError):  # a run that was stopped while it wrote
+            records.append(json.loads(line))
     return {one["seed"]: one for one in records if one["engine"] == engine}
 
 
@@ -122,7 +125,8 @@ def measure(
         with file.open("a") as out:
             for record in _records(condition.label, left, workers):
                 known[record["seed"]] = record | {"engine": engine}
-                out.write(json.dumps(known[record["seed"]]) + "\n")
+                # in front, too: the line before may have been cut short
+                out.write("\n" + json.dumps(known[record["seed"]]) + "\n")
                 out.flush()
         rows.append(summary(condition, [known[seed] for seed in seeds]))
         say(_line(rows[-1]))

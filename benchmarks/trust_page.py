@@ -1,5 +1,196 @@
-"""docs/trust.md."""
+"""The page docs/trust.md: one table of all conditions, and what no figure in it can say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from .trust_summary import COVERAGE, VERDICTS, WARNED, compare_errors
+
+REASONS_SHOWN: Final = 3
+FAILURES_SHOWN: Final = 5
+DASH: Final = "–"
+
+HEAD: Final = (
+    "condition", "assets", "identified / held", "covered", "before", "half-width", "before",
+    "error", "worst", "before", "implied", "history", "aligned", "good / caution / poor",
+    "right reason", "reasons given", "stopped", "holds",
+)  # fmt: skip
+
+OPENING: Final = """\
+# What can be trusted
+
+Written by `python -m imop_benchmarks.trust --page docs/trust.md`; do not edit it by hand. The
+conditions are drawn by [conditions.py](../benchmarks/conditions.py), the figures are in
+[benchmarks/results](../benchmarks/results).
+
+Each row is a way in which real files differ from what the method assumes: one covariance that
+everybody knows, two returns that are known exactly, and independent errors of 0.005 in holdings.
+A study has 300 to 1,000 investors, and settings are the default ones. Markets alternate between a
+bundled one (the paper's eight securities, twenty US stocks) and random ones of two or three factors
+with volatilities of 5 to 35 %; thirty and fifty assets are always random. Weights are uniform,
+normal or beta. No seed was chosen, and no row is left out.
+"""
+
+READING: Final = """\
+## How to read the table
+
+- **identified / held**: returns that the study calls identified, and assets that at least 15 % of
+  the investors want at least 1 % of; means over the studies.
+- **covered**: the share of the 95 % intervals of identified returns that hold the truth, pooled,
+  with its standard error (studies are independent, the assets of one study are not).
+- **half-width**: median, in % a year.
+- **error**: root mean square over held assets whose return no anchor says, in % a year; median and
+  **worst** study. **implied** is the same for the covariance times the average portfolio, brought
+  onto the anchors by shift and scale; **history** for the historical means, of 120 months where
+  the condition does not say how many. **aligned** is the median after the best shift and scale:
+  what is left of the error when the level is forgiven.
+- **good / caution / poor**: how many studies ended with which verdict.
+- **right reason**: the share of all studies with "caution" or "poor" for a reason that is true of
+  the condition. **reasons given**: the checks that warned most often.
+- **stopped**: the share of the studies that ended with an error instead of a result.
+- **holds**: {low} to {high} are covered ("covered"), or at least {warned} of the studies
+  warn for a right reason ("warned"); **no** otherwise. Of clean studies at least 95 % must
+  be called good besides.
+"""
+
+EARLIER: Final = """\
+- **before**: version {version} under the same conditions: {studies} studies each, seeds from
+  {first_seed}. An error in bold is above the better of version {version} and implied returns by
+  more than 5 %.
+"""
+
+LIMITS: Final = """\
+## What the method cannot know
+
+- **Level and scale.** Portfolios tell returns up to a shift and a positive factor. Both come from
+  the anchors, and so does every risk aversion: all levels are "given the anchors". A wrong anchor
+  that is said to be exact leaves no trace in the holdings. The order of returns, and ratios of
+  their differences, do not depend on it.
+- **What nobody holds.** Of an asset that nobody holds, portfolios say only that its return is not
+  above some bound; of one that everybody holds at the cap, that it is not below.
+- **What all do alike.** Where everybody moves a tenth of wealth into one asset, for a reason that
+  has nothing to do with its return, holdings look much like those of people who believe in that
+  asset. A check sees only what no frontier can explain: what differs between investors of the same
+  weight, or changes along the frontier as beliefs would not.
+- **What the file leaves out.** Cash in other accounts, positions that were not reported, caps and
+  mandates that nobody wrote down. Some leave a pattern, such as many holdings at the same limit;
+  an unseen account does not.
+- **Its own bias.** Resampling investors, months and anchors shows how far an estimate scatters, not
+  how far it is off on average. Where the error model is wrong (beliefs that differ, reported
+  holdings cut to the largest, caps that are not told), only the right model, the limits themselves
+  or the verdict help.
+- **Which covariance investors have in mind.** The study knows the history's. If all investors share
+  another one, the study takes the difference for beliefs about returns as far as that explains it.
+- **Whether return and risk are all they care for.** Tax, liabilities, habits and advice move
+  holdings too. The share explained says how much of the holdings one frontier describes, never why.
+- **What was not simulated.** Each row departs in one way. A real file departs in several at once,
+  with returns that are not normal and investors who are not drawn independently; a row that holds
+  here is evidence for such a file, no proof.
+"""
 
 
-def trust_page(results, earlier=None):
-    return ""
+def trust_page(results: dict[str, Any], earlier: dict[str, Any] | None = None) -> str:
+    """The whole page.
+
+    Args:
+        results: From `trust.measure`.
+        earlier: The same from an earlier version, to stand beside it.
+    """
+    low, high, warned = (_share(one) for one in (*COVERAGE, WARNED))
+    reading = READING.format(low=low, high=high, warned=warned)
+    if earlier is not None:
+        reading += EARLIER.format(**earlier)
+    return "\n".join(
+        (OPENING, reading, _outcome(results), trust_table(results, earlier), LIMITS)
+    )  # fmt: skip
+
+
+def trust_table(results: dict[str, Any], earlier: dict[str, Any] | None = None) -> str:
+    """A line for each condition; the columns of an earlier version only where there is one.
+
+    Args:
+        results: From `trust.measure`.
+        earlier: The same from an earlier version.
+    """
+    before = {row["label"]: row for row in (earlier or {}).get("rows", ())}
+    kept = [earlier is not None or head != "before" for head in HEAD]
+    lines = [_cells(HEAD, kept), _cells(["---"] + ["--:"] * (len(HEAD) - 1), kept)]
+    lines += [_cells(_line(row, before.get(row["label"])), kept) for row in results["rows"]]
+    return "\n".join(lines) + "\n"
+
+
+def _outcome(results: dict[str, Any]) -> str:
+    rows = results["rows"]
+    holding = sum(bool(row["holds"]) for row in rows)
+    text = (
+        f"## Version {results['version']}\n\n{results['studies']} studies of each condition, seeds "
+        f"from {results['first_seed']}. {holding} of {len(rows)} rows hold.\n"
+    )
+    stops: Counter[str] = sum((Counter(row["failures"]) for row in rows), Counter())
+    if stops:
+        text += "\nWhat studies stopped with most often:\n\n"
+        text += "".join(f"- {one} ({n})\n" for one, n in stops.most_common(FAILURES_SHOWN))
+    return text
+
+
+def _line(row: dict[str, Any], earlier: dict[str, Any] | None) -> list[str]:
+    then = earlier or {}
+    errors = compare_errors(row, earlier)
+    ours = _percent(errors["estimate"])
+    reasons = [*row["reasons"].items()][:REASONS_SHOWN]
+    return [
+        row["sentence"],
+        str(row["assets"]),
+        f"{_number(row['identified'])} / {_number(row['held'])}",
+        _covered(row),
+        _share(then.get("coverage")),
+        _percent(row["half_width"]),
+        _percent(then.get("half_width")),
+        f"**{ours}**" if errors["worse"] else ours,
+        _percent(row["errors"]["estimate"]["held_worst"]),
+        _percent(errors["earlier"]),
+        _percent(errors["implied"]),
+        _percent(row["errors"]["history"]["held"]),
+        _percent(row["errors"]["estimate"]["held_aligned"]),
+        _verdicts(row),
+        _share(row["warned_rightly"]) if _judged(row) else DASH,
+        ", ".join(f"{name} {_share(of)}" for name, of in reasons) or DASH,
+        _share(row["raised"]),
+        row["holds"] or "**no**",
+    ]
+
+
+def _cells(cells: Any, kept: list[bool]) -> str:
+    return (
+        "| " + " | ".join(cell for cell, keep in zip(cells, kept, strict=True) if keep) + " |"
+    )  # fmt: skip
+
+
+def _covered(row: dict[str, Any]) -> str:
+    error = row["coverage_error"]
+    return _share(row["coverage"]) + ("" if error is None else f" ± {100 * error:.0f}")
+
+
+def _judged(row: dict[str, Any]) -> bool:
+    """Whether studies had a verdict at all; versions up to 0.1.0 had none."""
+    return bool(row["verdicts"].keys() & set(VERDICTS))
+
+
+def _verdicts(row: dict[str, Any]) -> str:
+    if not _judged(row):
+        return DASH
+    return " / ".join(str(row["verdicts"].get(name, 0)) for name in VERDICTS)
+
+
+def _share(value: float | None) -> str:
+    return DASH if value is None else f"{100 * value:.0f} %"
+
+
+def _number(value: float | None) -> str:
+    return DASH if value is None else f"{value:.1f}"
+
+
+def _percent(value: float | None) -> str:
+    """A return in per cent, with two digits that matter."""
+    return DASH if value is None else f"{float(f'{100 * value:.2g}'):g}"

@@ -6,8 +6,10 @@ the verdict is "caution" or "poor" for a right reason in at least 90 % of the st
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from textwrap import shorten
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +28,7 @@ VERDICTS: Final = ("good", "caution", "poor")
 BAD: Final = VERDICTS[1:]  # of verdicts and of the severity of a check
 # Of an asset of a bundled market; fewer intervals say nothing of one asset.
 INTERVALS_BY_ASSET: Final = 5
+GIST_LENGTH: Final = 160
 METHODS: Final = ("estimate", "implied", "history")
 
 
@@ -53,7 +56,7 @@ def summary(condition: Condition, records: Iterable[Record]) -> dict[str, Any]:
         "right_reasons": list(condition.right_reasons),
         "studies": len(all_),
         "raised": _share(bool(one["failure"]) for one in all_),
-        "failures": dict(Counter(one["failure"] for one in all_ if one["failure"])),
+        "failures": dict(Counter(_gist(one["failure"]) for one in all_ if one["failure"])),
         "held": _mean(sum(one["held"]) for one in all_),
         "identified": _mean(one["status"].count(IDENTIFIED) for one in ended),
         "coverage": _share(one["covered"] for one in known),
@@ -196,6 +199,11 @@ def _reasons(records: Sequence[Record]) -> dict[str, float]:
         for name in {name for name, severity in one.get("checks", ()) if severity in BAD}
     )
     return {name: count / len(records) for name, count in counts.most_common()}
+
+
+def _gist(failure: str) -> str:
+    """Why a study stopped, without numbers and cut: the same reason is then the same text."""
+    return shorten(re.sub(r"-?\d[\d.,]*\d|-?\d", "…", failure), GIST_LENGTH, placeholder=" …")
 
 
 def _present(values: Iterable[Any]) -> list[Any]:
