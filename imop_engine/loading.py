@@ -149,7 +149,9 @@ def load_market(
     if source._named() != 1:
         raise InvalidInput(words.not_one_source)
     if source.history is not None:
-        return market_of_history(_read_history(source.history, chosen), chosen, words.history)
+        return market_of_history(
+            _read_history(source.history, chosen, words.history), chosen, words.history
+        )
     if source.yahoo is not None:
         fetched = fetch_history(source.yahoo, strict=chosen.strict)
         return market_of_history(fetched, chosen, words.history)
@@ -216,6 +218,7 @@ def load_investors(
     assets: tuple[str, ...],
     options: PortfolioOptions | None = None,
     truth: Any = None,
+    words: HistoryWords = PYTHON,
 ) -> Investors:
     """Read portfolios on the assets of a market.
 
@@ -224,6 +227,7 @@ def load_investors(
         assets: the market's assets, in its order.
         options: how it is read; the defaults detect what they can.
         truth: the returns that these investors believe in, by asset, where they are known.
+        words: what other places are called where errors are read.
 
     Returns:
         The investors in stream order, with the reader's report.
@@ -242,6 +246,7 @@ def load_investors(
         layout=chosen.layout,
         sheet=chosen.sheet,
         strict=chosen.strict,
+        words=words,
     )
     return Investors.of(
         read.weights,
@@ -255,7 +260,7 @@ def load_investors(
     )
 
 
-def _read_history(file: TableFile, options: HistoryOptions) -> ReturnHistory:
+def _read_history(file: TableFile, options: HistoryOptions, words: HistoryWords) -> ReturnHistory:
     return read_returns(
         file.source,
         name=file.name,
@@ -265,6 +270,7 @@ def _read_history(file: TableFile, options: HistoryOptions) -> ReturnHistory:
         sheet=options.sheet,
         strict=options.strict,
         periods_per_year=options.periods_per_year,
+        words=words,
     )
 
 
