@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from imop_engine.arguments import NOT_PSD
 from imop_engine.bundled import market as bundled_market
 from imop_engine.errors import InvalidInput
 from imop_engine.investors import Investors
 from imop_engine.market import Market
-from imop_engine.moments import estimate_moments
+from imop_engine.moments import Moments, estimate_moments
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import (
     ReturnHistory,
@@ -194,6 +197,7 @@ def market_of_history(
         repair=options.repair,
         words=words,
     )
+    _require_usable(moments, history.name)
     dates = history.returns.index
     gaps = bool(history.returns.isna().any(axis=None))
     return Market.of(
@@ -284,6 +288,7 @@ def _market_of_tables(
         repair=repair,
         words=words,
     )
+    _require_usable(moments, covariance.name)
     return Market.of(
         moments.expected_returns,
         moments.covariance,
@@ -293,6 +298,13 @@ def _market_of_tables(
         notes=tuple(map(str, moments.notes)),
         clean=not moments.notes,
     )
+
+
+def _require_usable(moments: Moments, file: str) -> None:
+    """Refuse a covariance under which a portfolio has a negative variance, with what helps."""
+    values = np.linalg.eigvalsh(moments.covariance.to_numpy())
+    if values[0] < -NOT_PSD * max(float(values[-1]), 0.0):
+        raise InvalidInput(f"{file}: {moments.notes[-1]}")
 
 
 def _day(moment: Any) -> str:
