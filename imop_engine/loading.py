@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from imop_engine.arguments import NOT_PSD
 from imop_engine.bundled import market as bundled_market
 from imop_engine.errors import InvalidInput
 from imop_engine.investors import Investors
 from imop_engine.market import Market
-from imop_engine.moments import estimate_moments
+from imop_engine.moments import Moments, estimate_moments
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import (
     ReturnHistory,
@@ -149,7 +152,9 @@ def load_market(
     if source._named() != 1:
         raise InvalidInput(words.not_one_source)
     if source.history is not None:
-        return market_of_history(_read_history(source.history, chosen), chosen, words.history)
+        return market_of_history(
+            _read_history(source.history, chosen, words.history), chosen, words.history
+        )
     if source.yahoo is not None:
         fetched = fetch_history(source.yahoo, strict=chosen.strict)
         return market_of_history(fetched, chosen, words.history)
@@ -192,6 +197,7 @@ def market_of_history(
         repair=options.repair,
         words=words,
     )
+    _require_usable(moments, history.name)
     dates = history.returns.index
     gaps = bool(history.returns.isna().any(axis=None))
     return Market.of(
@@ -216,6 +222,7 @@ def load_investors(
     assets: tuple[str, ...],
     options: PortfolioOptions | None = None,
     truth: Any = None,
+    words: HistoryWords = PYTHON,
 ) -> Investors:
     """Read portfolios on the assets of a market.
 
@@ -224,6 +231,7 @@ def load_investors(
         assets: the market's assets, in its order.
         options: how it is read; the defaults detect what they can.
         truth: the returns that these investors believe in, by asset, where they are known.
+        words: what other places are called where errors are read.
 
     Returns:
         The investors in stream order, with the reader's report.
@@ -242,6 +250,7 @@ def load_investors(
         layout=chosen.layout,
         sheet=chosen.sheet,
         strict=chosen.strict,
+        words=words,
     )
     return Investors.of(
         read.weights,
@@ -255,7 +264,7 @@ def load_investors(
     )
 
 
-def _read_history(file: TableFile, options: HistoryOptions) -> ReturnHistory:
+def _read_history(file: TableFile, options: HistoryOptions, words: HistoryWords) -> ReturnHistory:
     return read_returns(
         file.source,
         name=file.name,
@@ -265,6 +274,7 @@ def _read_history(file: TableFile, options: HistoryOptions) -> ReturnHistory:
         sheet=options.sheet,
         strict=options.strict,
         periods_per_year=options.periods_per_year,
+        words=words,
     )
 
 
@@ -278,6 +288,7 @@ def _market_of_tables(
         repair=repair,
         words=words,
     )
+    _require_usable(moments, covariance.name)
     return Market.of(
         moments.expected_returns,
         moments.covariance,
@@ -287,6 +298,13 @@ def _market_of_tables(
         notes=tuple(map(str, moments.notes)),
         clean=not moments.notes,
     )
+
+
+def _require_usable(moments: Moments, file: str) -> None:
+    """Refuse a covariance under which a portfolio has a negative variance, with what helps."""
+    values = np.linalg.eigvalsh(moments.covariance.to_numpy())
+    if values[0] < -NOT_PSD * max(float(values[-1]), 0.0):
+        raise InvalidInput(f"{file}: {moments.notes[-1]}")
 
 
 def _day(moment: Any) -> str:

@@ -116,7 +116,7 @@ def _upload(state: AppState) -> None:
     known = kept if kept and kept.file == stored else None
     sheet = choose_sheet(state, stored, known.sheet if known else None, "market_sheet")
     before_it = known or MarketSettings(source="upload", file=stored)
-    chosen = _how_read(replace(before_it, sheet=sheet), stored)
+    chosen = _how_read(replace(before_it, sheet=sheet), stored, unread=known is None)
     if chosen != known:
         with st.spinner(f"Reading {escape(stored.name)} …"):
             markets.load(chosen, state.workspace.box)  # a file that cannot be read changes nothing
@@ -149,9 +149,9 @@ def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str
     )
 
 
-def _how_read(before: MarketSettings, file: StoredFile) -> MarketSettings:
-    """The settings as the controls have them; drawn even for a file that could not be read yet."""
-    with st.expander("How the file is read", icon=":material/settings:"):
+def _how_read(before: MarketSettings, file: StoredFile, unread: bool) -> MarketSettings:
+    """The settings as the controls have them; open for a file that could not be read yet."""
+    with st.expander("How the file is read", unread, icon=":material/settings:"):
         columns = st.columns(4)
         kind = _choice(columns[0], "Contents", KINDS, before.kind, ("market_kind", file))
         units = _choice(columns[1], "Units", UNITS, before.units, ("market_units", file))

@@ -132,6 +132,7 @@ def _from_table(
     truth: pd.Series | None = None,
 ) -> Investors:
     from imop_engine.loading import PortfolioOptions, TableFile, load_investors
+    from imop_engine.sentences.market import APP
 
     options = PortfolioOptions(
         sheet=batch.sheet or None,
@@ -140,7 +141,7 @@ def _from_table(
         unknown=batch.unknown,
         negative=batch.negative,
     )
-    people = load_investors(TableFile(name, source), data.names, options, truth)
+    people = load_investors(TableFile(name, source), data.names, options, truth, APP)
     if len(people) == 0:
         raise AppError(
             f"No portfolio of {name} could be used; the reading report says why row by row."

@@ -41,11 +41,12 @@ def read(
         truth: A table of the true yearly returns; None where they are not known.
     """
     from imop_engine.loading import TableFile, load_investors
+    from imop_engine.sentences.market import SHELL
     from imop_engine.study import StudyData
 
     true_returns = None if truth is None else _column(truth, "true")
     file = TableFile.at(portfolios)
-    return StudyData.on(market, load_investors(file, market.names, options, true_returns))
+    return StudyData.on(market, load_investors(file, market.names, options, true_returns, SHELL))
 
 
 def roles(given: Sequence[str] | None) -> tuple[tuple[str, str], ...]:

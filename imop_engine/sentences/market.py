@@ -13,7 +13,8 @@ from imop_engine.sentences.numbers import some
 class HistoryWords:
     """What the choices about a history are called in the place where a sentence is read.
 
-    Each is a noun phrase: an argument in Python, an option in the shell, a control in the app.
+    Each is a noun phrase: an argument in Python, an option in the shell, a control in the app. The
+    last two are requests: where a file of portfolios, and where a history belongs.
     """
 
     repair: str
@@ -22,6 +23,10 @@ class HistoryWords:
     arithmetic: str
     all_periods: str
     complete: str
+    prices: str
+    returns: str
+    to_portfolios: str
+    to_market: str
 
 
 PYTHON: Final = HistoryWords(
@@ -31,6 +36,10 @@ PYTHON: Final = HistoryWords(
     arithmetic='mean="arithmetic"',
     all_periods='gaps="likelihood"',
     complete='gaps="complete"',
+    prices='kind="prices"',
+    returns='kind="returns"',
+    to_portfolios="Read it with read_portfolios",
+    to_market="Read it with read_returns",
 )
 SHELL: Final = HistoryWords(
     repair="--repair",
@@ -39,6 +48,10 @@ SHELL: Final = HistoryWords(
     arithmetic="--mean-estimator arithmetic",
     all_periods="--gaps likelihood",
     complete="--gaps complete",
+    prices="--kind prices",
+    returns="--kind returns",
+    to_portfolios="Give it with --portfolios",
+    to_market="Give it with --returns",
 )
 APP: Final = HistoryWords(
     repair="“Repair the covariance”",
@@ -47,6 +60,10 @@ APP: Final = HistoryWords(
     arithmetic="“Arithmetic mean” under Expected returns",
     all_periods="“All returns there are” under Missing returns",
     complete="“Complete periods only” under Missing returns",
+    prices="“Prices” under Contents",
+    returns="“Returns” under Contents",
+    to_portfolios="Upload it on the page Investors",
+    to_market="Upload it on the page Market",
 )
 
 COVARIANCES: Final = {

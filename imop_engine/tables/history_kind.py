@@ -1,7 +1,8 @@
 """Prices or returns, percent or fractions, and how many periods make a year.
 
 Told from the values. Prices stay near where they were; returns change sign. A year's spread of a
-fraction is a few tenths, of a percentage a few tens.
+fraction is a few tenths, of a percentage a few tens. Names are believed where values allow both; a
+name that contradicts what the values look like is asked about, not guessed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from imop_engine.tables import words
+from imop_engine.errors import UnreadableFile
+from imop_engine.sentences.market import PYTHON, HistoryWords
+from imop_engine.tables import words as vocabulary
 from imop_engine.tables.reading_report import Guess
 
 PRICES: Final = "prices"
@@ -25,6 +28,12 @@ UNITS: Final = (FRACTION, PERCENT)
 NEGATIVE_SHARE: Final = 0.05
 # From one row to the next a price moves by far less than itself; a return by about itself.
 PRICE_STEP: Final = 0.5
+# Fewer values cannot contradict a name.
+FEWEST_TOLD: Final = 6
+# Prices are hardly ever below this, returns as fractions almost always.
+SMALL_PRICE: Final = 0.5
+# No asset gains this many per cent in every single period.
+LARGE_PERCENTAGE: Final = 25.0
 # Yearly spread of returns that splits fractions (0.02 to 1) from percentages (2 to 100).
 YEARLY_SPREAD: Final = 1.5
 # Within this factor of the split the guess is called doubtful.
@@ -50,13 +59,17 @@ PERIODS_WITHOUT_DATES: Final = 12
 FloatArray = NDArray[np.float64]
 
 
-def guess_kind(values: FloatArray, names: str, signed_percent: bool) -> Guess:
-    """Tell prices from returns by the values, and by the names where the values are silent.
+def guess_kind(
+    values: FloatArray, names: str, signed_percent: bool, file: str, words: HistoryWords = PYTHON
+) -> Guess:
+    """Tell prices from returns by the values, and by the names where the values allow both.
 
     Args:
         values: One row for each period, a column for each asset.
         names: What the file's names hint at.
         signed_percent: Whether cells had percent signs.
+        file: What the file is called.
+        words: What the choices are called where an error is read.
     """
     known = values[np.isfinite(values)]
     if signed_percent:
@@ -64,17 +77,42 @@ def guess_kind(values: FloatArray, names: str, signed_percent: bool) -> Guess:
     negative = float((known < 0).mean()) if len(known) else 0.0
     if negative >= NEGATIVE_SHARE:
         return Guess(RETURNS, f"{negative:.0%} of the values are negative")
-    named_return = words.says(names, words.RETURN)
-    named_price = words.says(names, words.PRICE)
-    if named_return != named_price:
-        return Guess(RETURNS if named_return else PRICES, "the names say so")
+    step = typical_step(values)
+    level = float(np.median(np.abs(known))) if len(known) else 0.0
+    named_return = vocabulary.says(names, vocabulary.RETURN)
+    named_price = vocabulary.says(names, vocabulary.PRICE)
+    if named_return == named_price:
+        if step < PRICE_STEP:
+            return Guess(PRICES, f"values are positive and change by {step:.1%} from row to row")
+        return Guess(RETURNS, f"values change by {step:.0%} of themselves from row to row")
+    if named_price and (step < PRICE_STEP or len(known) < FEWEST_TOLD):
+        return Guess(PRICES, "the names say so")
+    if named_return and (step >= PRICE_STEP or level < SMALL_PRICE or len(known) < FEWEST_TOLD):
+        return Guess(RETURNS, "the names say so")
+    if named_return and level > LARGE_PERCENTAGE:
+        return Guess(
+            PRICES, f"values around {level:.4g}, all positive, are no returns, whatever the names"
+        )
+    raise UnreadableFile(_contradiction(file, named_return, level, step, words))
+
+
+def _contradiction(
+    file: str, named_return: bool, level: float, step: float, words: HistoryWords
+) -> str:
+    looks = f"around {level:.4g}, none negative, changing by {step:.1%} from row to row"
+    said, seen = ("returns", "prices") if named_return else ("prices", "returns")
+    return (
+        f"{file}: the names speak of {said}, but the values look like {seen} ({looks}); say which "
+        f"they are with {words.prices} or {words.returns}."
+    )
+
+
+def typical_step(values: FloatArray) -> float:
+    """The median change from row to row, as a share of the value before."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         steps = np.abs(np.diff(values, axis=0)) / np.abs(values[:-1])
     steps = steps[np.isfinite(steps)]
-    step = float(np.median(steps)) if len(steps) else 0.0
-    if step < PRICE_STEP:
-        return Guess(PRICES, f"values are positive and change by {step:.1%} from row to row")
-    return Guess(RETURNS, f"values change by {step:.0%} of themselves from row to row")
+    return float(np.median(steps)) if len(steps) else 0.0
 
 
 def guess_units(
@@ -90,7 +128,7 @@ def guess_units(
     """
     if signed_percent:
         return Guess(FRACTION, "percent signs are already taken into account"), False
-    if "%" in names or words.says(names, words.PERCENT):
+    if "%" in names or vocabulary.says(names, vocabulary.PERCENT):
         return Guess(PERCENT, "the names say so"), False
     known = returns[np.isfinite(returns)]
     if not len(known):

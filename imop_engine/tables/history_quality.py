@@ -1,7 +1,8 @@
 """What is wrong with a history, cell by cell, and the stated treatment of each case.
 
-Impossible values are taken as missing; suspicious ones are kept and named. No value is ever
-invented: a gap stays a gap, and the return across it is missing too.
+Impossible values are taken as missing; suspicious ones are kept and named. A missing price is
+spanned: the growth across it is known, and is spread evenly over the periods it took, so that the
+asset's growth is that of its prices. A missing return stays missing.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ FEWEST_RETURNS: Final = 2
 SHORT_HISTORY: Final = 24
 # Moves smaller than this share of the largest are not moves, but the last digit of a float.
 FLAT: Final = 1e-12
+# With more of an asset's prices missing, spreading growth evenly hides a part of its risk.
+MANY_SPANNED: Final = 0.1
 # A distance between dates this many times the usual one means that dates are missing.
 DATE_GAP: Final = 1.9
 
@@ -69,13 +72,59 @@ def check_prices(matrix: Matrix, notes: Notes) -> Matrix:
     return matrix.without(bad)
 
 
-def simple_returns(matrix: Matrix) -> Matrix:
-    """Return p_t / p_(t-1) - 1; missing where either price is."""
+def simple_returns(matrix: Matrix, notes: Notes) -> Matrix:
+    """Return p_t / p_(t-1) - 1, and across missing prices the equal returns that compound alike.
+
+    Before an asset's first price and after its last there is no return.
+
+    Args:
+        matrix: The prices by date and asset.
+        notes: Collects what was noticed, changed or refused.
+    """
+    prices = matrix.values
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        values = matrix.values[1:] / matrix.values[:-1] - 1
+        values = prices[1:] / prices[:-1] - 1
+        for j in np.flatnonzero(~np.isfinite(prices).all(axis=0)):
+            there = np.flatnonzero(np.isfinite(prices[:, j]))
+            steps = np.diff(there)
+            growth = (prices[there[1:], j] / prices[there[:-1], j]) ** (1 / steps) - 1
+            inside = slice(there[0], there[-1]) if len(there) else slice(0, 0)
+            values[inside, j] = np.where(
+                np.repeat(steps, steps) == 1, values[inside, j], np.repeat(growth, steps)
+            )
+    _note_spans(matrix, notes)
     dates = None if matrix.dates is None else matrix.dates[1:]
     labels = matrix.labels[1:] if matrix.by_date and len(matrix.labels) > 1 else matrix.labels
     return replace(matrix, values=values, dates=dates, rows=matrix.rows[1:], labels=labels)
+
+
+def _note_spans(matrix: Matrix, notes: Notes) -> None:
+    """Name every run of missing prices that was spanned, and assets of which much is spanned."""
+    known = np.isfinite(matrix.values)
+    inside = np.maximum.accumulate(known, axis=0) & np.maximum.accumulate(known[::-1], axis=0)[::-1]
+    hidden = inside & ~known
+    if not hidden.any():
+        return
+    rows, columns, values = _runs(matrix, hidden)
+    notes.add(
+        "a price is missing; the growth across it is spread evenly over the periods it took",
+        KEPT,
+        "nothing needs to be done, or add the price",
+        rows=rows,
+        columns=columns,
+        values=values,
+    )
+    shares = hidden.sum(axis=0) / np.maximum(inside.sum(axis=0), 1)
+    many = np.flatnonzero(shares > MANY_SPANNED)
+    if len(many):
+        notes.add(
+            "so many prices are missing that risk and correlations are understated",
+            KEPT,
+            "give prices as often as this asset has them, quarterly ones for all assets, say",
+            rows=[0] * len(many),
+            columns=[matrix.assets[j] for j in many],
+            values=[f"{shares[j]:.0%} missing" for j in many],
+        )
 
 
 def check_returns(matrix: Matrix, from_prices: bool, jumps: str, notes: Notes) -> Matrix:
@@ -191,16 +240,8 @@ def split_like(returns: NDArray[np.float64]) -> BoolArray:
 
 def _note_gaps(matrix: Matrix, notes: Notes) -> None:
     """Name every run of missing returns, asset by asset."""
-    rows, columns, values = [], [], []
-    for j, asset in enumerate(matrix.assets):
-        missing = ~np.isfinite(matrix.values[:, j])
-        if not missing.any() or missing.all():
-            continue
-        edges = np.flatnonzero(np.diff(np.r_[False, missing, False]))
-        for first, end in zip(edges[::2], edges[1::2], strict=True):
-            rows.append(int(matrix.rows[first, j]) or int(matrix.rows[first].max()))
-            columns.append(asset)
-            values.append(_span(matrix, int(first), int(end)))
+    missing = ~np.isfinite(matrix.values)
+    rows, columns, values = _runs(matrix, missing & ~missing.all(axis=0))
     if rows:
         notes.add(
             "returns are missing",
@@ -210,6 +251,18 @@ def _note_gaps(matrix: Matrix, notes: Notes) -> None:
             columns=columns,
             values=values,
         )
+
+
+def _runs(matrix: Matrix, mask: BoolArray) -> tuple[list[int], list[str], list[str]]:
+    """Rows, assets and sizes of the runs of marked cells, asset by asset."""
+    rows, columns, values = [], [], []
+    for j in np.flatnonzero(mask.any(axis=0)):
+        edges = np.flatnonzero(np.diff(np.r_[False, mask[:, j], False]))
+        for first, end in zip(edges[::2], edges[1::2], strict=True):
+            rows.append(int(matrix.rows[first, j]) or int(matrix.rows[first].max()))
+            columns.append(matrix.assets[j])
+            values.append(_span(matrix, int(first), int(end)))
+    return rows, columns, values
 
 
 def _span(matrix: Matrix, first: int, end: int) -> str:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from imop_engine.errors import InvalidInput, UnreadableFile
+from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import portfolio_rules as rules_
@@ -29,6 +30,7 @@ from imop_engine.tables.open_table import DEFAULT_LIMITS, Source, load_table
 from imop_engine.tables.portfolio_roles import Roles, guess_roles
 from imop_engine.tables.reading_report import KEPT, Guess, Notes, ReadingReport
 from imop_engine.tables.rows import ReadingLimits
+from imop_engine.tables.wrong_file import refuse_history
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,7 @@ def read_portfolios(
     dates: str = "auto",
     strict: bool = False,
     limits: ReadingLimits = DEFAULT_LIMITS,
+    words: HistoryWords = PYTHON,
 ) -> Portfolios:
     """Read portfolios from a path, bytes, an open file or a data frame.
 
@@ -94,6 +97,7 @@ def read_portfolios(
         dates: Auto, day first or month first.
         strict: Whether anything that would be changed or refused is an error.
         limits: What a file may hold at most.
+        words: What other places are called where errors are read.
 
     Returns:
         The holdings in fractions of wealth, a row for each investor, with attributes and report.
@@ -119,6 +123,8 @@ def read_portfolios(
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, roles_.ROLES)
     book, found = _book(table, known, given, layout, decimal, dates, guessed, notes)
+    if found.first(roles_.INVESTOR) is None and units == "auto":
+        refuse_history(table.file, book.dates, book.values, words)
     _note_attributes(table, book, found, notes)
     _note_currencies(table, book, found, notes)
     book = _settled(table, book, found, known, units, rules, guessed, notes)

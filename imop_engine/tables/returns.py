@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import InvalidInput, UnreadableFile
+from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import history_kind as kinds
 from imop_engine.tables import history_layout as layouts
 from imop_engine.tables.cells import BoolArray, CellTable
@@ -30,6 +31,7 @@ from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import DEFAULT_LIMITS, Source, load_table
 from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
 from imop_engine.tables.rows import ReadingLimits
+from imop_engine.tables.wrong_file import refuse_persons, refuse_portfolios
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,7 @@ def read_returns(
     dates: str = "auto",
     jumps: str = "keep",
     limits: ReadingLimits = DEFAULT_LIMITS,
+    words: HistoryWords = PYTHON,
 ) -> ReturnHistory:
     """Read a return history from a path, bytes, an open file or a data frame.
 
@@ -83,6 +86,7 @@ def read_returns(
         dates: Auto, day first or month first.
         jumps: Keep or missing.
         limits: What a file may hold at most.
+        words: What the choices are called where errors are read.
 
     Returns:
         Returns per period in fractions, a row for each date and a column for each asset, with
@@ -106,10 +110,18 @@ def read_returns(
     notes.extend(table.findings)
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, layouts.ROLES)
+    undecided = kind == "auto" and not given
+    if undecided:
+        refuse_persons(table, words)
     matrix, signed, hint = read_matrix(table, given, layout, decimal, dates, guessed, notes)
-    return _history(
-        matrix, table, hint, signed, (kind, units, periods_per_year, jumps), guessed, notes, strict
-    )
+    if undecided:
+        refuse_portfolios(table, matrix, words)
+    if kind == "auto":
+        guessed["kind"] = kinds.guess_kind(matrix.values, hint, signed, table.file, words)
+    else:
+        guessed["kind"] = Guess(kind, "as asked for")
+    asked = (units, periods_per_year, jumps)
+    return _history(matrix, table, hint, signed, asked, guessed, notes, strict)
 
 
 def _history(
@@ -117,29 +129,23 @@ def _history(
     table: CellTable,
     hint: str,
     signed: bool,
-    asked: tuple[str, str, int | None, str],
+    asked: tuple[str, int | None, str],
     guessed: dict[str, Guess],
     notes: Notes,
     strict: bool,
 ) -> ReturnHistory:
-    kind, units, periods_asked, jumps = asked
+    units, periods_asked, jumps = asked
     periods = kinds.guess_periods(matrix.dates)
     if periods_asked is not None:
         if periods_asked < 1:
             raise InvalidInput(f"periods_per_year is {periods_asked}; give 12 for months.")
         periods = Guess(int(periods_asked), "as asked for")
     guessed["periods per year"] = periods
-    found = (
-        Guess(kind, "as asked for")
-        if kind != "auto"
-        else kinds.guess_kind(matrix.values, hint, signed)
-    )
-    guessed["kind"] = found
     prices = None
-    if found.value == kinds.PRICES:
+    if guessed["kind"].value == kinds.PRICES:
         matrix = check_prices(matrix, notes)
         prices = matrix
-        matrix = simple_returns(matrix)
+        matrix = simple_returns(matrix, notes)
     else:
         matrix = _as_fractions(matrix, units, int(periods.value), hint, signed, guessed, notes)
     matrix = check_returns(matrix, prices is not None, jumps, notes)

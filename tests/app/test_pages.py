@@ -1,5 +1,6 @@
 """The pages' logic, without a browser: what each offers, shows, keeps and hands out."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,13 @@ from app_harness import (
     workbook,
     workspace,
 )
+from imop_app.components.market_source import COVARIANCES, GAPS, HELP, KINDS, MEANS, REPAIR
 from imop_app.jobs import JOBS
 from imop_app.services import learning, results
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_app.workspace import Workspace, open_workspace
 from imop_engine.bundled import market
+from imop_engine.sentences.market import APP as APP_WORDS
 from imop_engine.sentences.words import WORDS
 from imop_engine.weight_families import drawn_by_mean_and_sd
 from imop_engine.weight_families import family as weight_family
@@ -227,6 +230,60 @@ def test_a_file_that_cannot_be_read_changes_nothing():
     assert not test.exception
     assert "poem.csv" in test.error[0].value.replace("\\", "")
     assert open_workspace("w-test").investors.first.source == "simulate"
+
+
+def upload_market(name, frame):
+    Workspace("w-odd").save()
+    test = page("market", "w-odd")
+    test.segmented_control(key="market_source").set_value("upload").run()
+    content = frame.to_csv().encode()
+    test.file_uploader(key="market_file").upload(name, content, "text/csv")
+    return test.run()
+
+
+def control(boxes, label):
+    return next(box for box in boxes if box.label == label)
+
+
+def test_a_contradiction_between_name_and_values_is_asked_and_answered():
+    prices = 12 * (1 + market("us20").history.iloc[-60:, :3]).cumprod()
+    test = upload_market("returns.csv", prices)
+    assert not test.exception
+    assert test.error[0].value.endswith(
+        "say which they are with “Prices” under Contents or “Returns” under Contents."
+    )
+    assert control(test.expander, "How the file is read").proto.expanded
+    assert open_workspace("w-odd").market is None
+    quiet(control(test.selectbox, "Contents").set_value("prices").run())
+    assert open_workspace("w-odd").market.kind == "prices"
+
+
+def test_a_covariance_is_repaired_where_the_page_says_so():
+    history = market("us20").history.iloc[-60:, :3]
+    test = upload_market("history.csv", history.assign(again=history.iloc[:, 0]))
+    quiet(test)
+    assert "use “Repair the covariance” or “Shrunk (Ledoit–Wolf)” under Covariance." in said(test)
+    quiet(control(test.checkbox, "Repair the covariance").check().run())
+    assert open_workspace("w-odd").market.repair
+    assert "was replaced by the nearest that is" in said(test)
+
+
+def test_missing_returns_can_be_treated_in_three_ways():
+    history = market("us20").history.iloc[-60:, :3].copy()
+    history.iloc[:40, 1] = np.nan
+    test = upload_market("history.csv", history)
+    quiet(test)
+    assert "greatest likelihood given all returns there are" in said(test)
+    quiet(control(test.selectbox, "Missing returns").set_value("complete").run())
+    assert "uses the 20 periods in which every asset has a return" in said(test)
+
+
+def test_what_sentences_call_the_controls_is_on_the_page():
+    names = vars(APP_WORDS).values()
+    quoted = {part for name in names for part in re.findall("“(.*?)”", name)}
+    shown = [one for choices in (KINDS, MEANS, COVARIANCES, GAPS) for one in choices.values()]
+    assert quoted <= {REPAIR, *shown}
+    assert {name.split(" under ")[1] for name in names if " under " in name} <= set(HELP)
 
 
 def test_text_of_a_file_is_shown_as_it_is():

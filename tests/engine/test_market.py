@@ -16,6 +16,7 @@ from imop_engine.loading import (
     load_market,
 )
 from imop_engine.market import Market
+from imop_engine.sentences.market import PYTHON, SHELL
 
 RETURNS = pd.Series({"A": 0.05, "B": 0.08, "C": 0.02})
 COVARIANCE = pd.DataFrame(np.diag([0.04, 0.09, 0.01]), index=list("ABC"), columns=list("ABC"))
@@ -133,6 +134,28 @@ def test_histories_of_unequal_length_load_and_say_so(tmp_path):
     assert 0 < own < others
     with pytest.raises(ValueError, match="read-only"):
         read.mean_covariance[0, 0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(PYTHON, 'repair=True or covariance="ledoit-wolf"'), (SHELL, "--repair or --covariance-esti")],
+)
+def test_a_covariance_that_is_none_is_refused_with_what_helps(words, said):
+    """Three assets, two at a time, with correlations that no three assets can have."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(np.nan, index=range(180), columns=list("ABC"))
+    for block, (one, other, sign) in enumerate((("A", "B", 1), ("B", "C", 1), ("A", "C", -1))):
+        moves = rng.normal(0, 0.05, 60)
+        frame.loc[60 * block : 60 * block + 59, one] = moves
+        frame.loc[60 * block : 60 * block + 59, other] = sign * moves + rng.normal(0, 0.002, 60)
+    source = MarketSource(history=TableFile("h.csv", frame))
+    place = SourceWords("", "", words)
+    with pytest.raises(InvalidInput) as refused:
+        load_market(source, HistoryOptions(gaps="pairwise"), place)
+    assert str(refused.value).startswith("h.csv: The covariance is not positive definite (smallest")
+    assert said in str(refused.value)
+    for options in (HistoryOptions(), HistoryOptions(gaps="pairwise", repair=True)):
+        assert np.linalg.eigvalsh(load_market(source, options, place).covariance)[0] > 0
 
 
 def test_portfolios_are_read_on_the_assets_of_a_market(tmp_path):

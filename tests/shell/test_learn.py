@@ -246,7 +246,13 @@ def test_thirty_stocks_with_gaps_in_one_command(shell, tmp_path):
     assert document["figures"]["raw_error"] < 0.01
     page = (out / "report.html").read_text()
     assert re.search(r"thirty\.csv[^<]*GS and V: returns are missing", page)
-    assert "V (69)" in page
+    assert "V (begins in April 2008, 69 of 180 periods)" in page
+    pairs = tmp_path / "pairs"
+    good(
+        shell, "learn", "--returns", history, "--portfolios", tmp_path / "sim/portfolios.csv",
+        "--gaps", "pairwise", "--no-refine", "--out", pairs,
+    )  # fmt: skip
+    assert "uses the periods in which both have a return" in (pairs / "report.html").read_text()
 
 
 # -- stop and resume -----------------------------------------------------------------------------

@@ -103,7 +103,46 @@ def added(name: bytes, cell: bytes) -> bytes:
 LINES = CLEAN.strip().split(b"\n")
 PEOPLE = b"investor,A,B\nAnn,0.5,0.5\n"
 
+
+def walk(count: int, start: float, *, width: int = 2) -> bytes:
+    """Return month-ends and prices that move by about a percent, the same every time."""
+    header = b",".join([b"date", *(b"ABCDEF"[j : j + 1] for j in range(width))])
+    return months(
+        count,
+        lambda i: ",".join(
+            f"{start * (1 + 0.01 * ((i * (3 + j)) % 7 - 2)):.4f}" for j in range(width)
+        ),
+        header,
+    )
+
+
 RETURNS: dict[str, BadFile] = {
+    "returns by name, prices by value": (walk(30, 12.0), {"name": "returns.csv"}),
+    "prices by name, returns by value": (
+        months(30, lambda i: f"0.0{(i * 5) % 8 + 1},0.{(i * 3) % 7 + 1}", b"date,A,B"),
+        {"name": "closing prices.csv"},
+    ),
+    "portfolios with investors": (
+        b"investor,date,A,B\nAnn,2020-01-31,600,400\nBob,2020-01-31,250,740\n",
+        {"name": "clients.csv"},
+    ),
+    "portfolios of accounts without dates": (
+        b"Account,IUSA,EMB\nK1,38662,1200\nK2,150,99000\nK3,7000,7000\n",
+        {"name": "depots.csv"},
+    ),
+    "rows that add up": (
+        b"who,A,B\nx1,0.6,0.4\nx2,0.25,0.75\nx3,0.5,0.5\nx4,1,0\n",
+        {"name": "weights.csv"},
+    ),
+    "long portfolios": (b"client,asset,weight\nAnn,A,0.5\nAnn,B,0.5\n", {}),
+    "prices with a hole": (
+        months(30, lambda i: "" if i in (9, 10) else f"{100 + i % 4}", b"date,A"),
+        {},
+    ),
+    "a quarter's prices among months": (
+        months(40, lambda i: f"{100 + i % 4},{50 + i % 5 if i % 3 == 0 else ''}", b"date,A,B"),
+        {},
+    ),
     "empty file": (b"", {}),
     "only blanks": (b" \n\n  \n", {}),
     "header only": (b"date,A,B\n", {}),
@@ -247,6 +286,8 @@ RETURNS: dict[str, BadFile] = {
 }
 
 PORTFOLIOS: dict[str, BadFile] = {
+    "a history of prices": (walk(1565, 148.2, width=3), {"name": "prices.csv"}),
+    "a history of returns": (CLEAN, {"name": "returns.csv"}),
     "header only portfolios": (b"investor,A,B\n", {}),
     "picture": (b"\x89PNG\r\n\x1a\n", {"name": "scan.png"}),
     "text after quote": (b'investor,A\n"Ann"x,1\n', {}),

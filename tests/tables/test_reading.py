@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from imop_engine.bundled import market, sample_portfolios
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.loading import TableFile
+from imop_engine.moments import estimate_moments
+from imop_engine.sentences.market import APP, PYTHON, SHELL
 from imop_engine.tables import ReadingLimits, read_portfolios, read_returns
 from imop_engine.tables.export import FORMATS as WRITTEN
 from imop_engine.tables.export import write_table
@@ -173,6 +175,118 @@ def test_thirty_stocks_of_which_two_were_listed_later(tmp_path):
     pd.testing.assert_frame_equal(
         read.returns, pd.read_csv(path, index_col=0, parse_dates=True), check_index_type=False
     )
+
+
+def daily_prices():
+    """Six years of daily prices of two assets that grow by five percent a year or so."""
+    rng = np.random.default_rng(2)
+    moves = rng.normal(0.0003, 0.011, (1565, 2)) @ np.array([[1.0, 0.5], [0.0, 0.8]])
+    days = pd.bdate_range("2018-01-02", periods=1565, name="date")
+    return pd.DataFrame(148.2 * np.exp(np.cumsum(moves, axis=0)), index=days, columns=["A", "B"])
+
+
+def yearly_mean(prices, name="A"):
+    read = read_returns(prices.reset_index(), name="prices.csv")
+    return estimate_moments(read.returns, periods_per_year=252).expected_returns[name], read
+
+
+def test_a_missing_price_is_spanned():
+    """Twelve holes in 1,565 prices leave growth alone; dropping their returns moves it by percents.
+
+    The arithmetic mean moves by the squares that the holes hide, here those of the largest moves.
+    """
+    prices = daily_prices()
+    whole, _ = yearly_mean(prices)
+    moves = prices["A"].pct_change().to_numpy()
+    # where the two returns that a hole takes away are largest, dropping them does most harm
+    order = np.argsort(-np.convolve(np.nan_to_num(moves), [1, 1])[1:-1])
+    holes = sorted(order[::7][:12] + 1)
+    prices.iloc[holes, 0] = np.nan
+    holed, read = yearly_mean(prices)
+    assert abs(holed - whole) < 5e-4
+    dropped = prices["A"].pct_change(fill_method=None).mean() * 252
+    assert abs(dropped - whole) > 0.02
+    assert read.returns.notna().all().all()
+    np.testing.assert_allclose(
+        (1 + read.returns).prod(), prices.iloc[-1] / prices.iloc[0], rtol=1e-12
+    )
+    (said,) = read.report.sentences()
+    assert said.endswith(
+        "a price is missing; the growth across it is spread evenly over the periods it took (for "
+        f"example 1 period, {prices.index[holes[0]]:%Y-%m-%d}); nothing needs to be done, or add "
+        "the price."
+    )
+
+
+def test_before_the_first_price_and_after_the_last_nothing_is_spanned():
+    frame = pd.DataFrame(
+        {
+            "date": pd.date_range("2020-01-31", periods=8, freq="ME"),
+            "A": [np.nan, 100, 110, np.nan, np.nan, 133.1, 146.41, np.nan],
+            "B": [50.0, 51, 52, 51, 50, 52, 53, 54],
+        }
+    )
+    read = read_returns(frame, name="prices.csv")
+    each = 1.21 ** (1 / 3) - 1  # from 110 to 133.1 in three months
+    np.testing.assert_allclose(
+        read.returns["A"], [np.nan, 0.1, each, each, each, 0.1, np.nan], rtol=1e-12
+    )
+
+
+def test_a_price_file_called_returns_is_read_as_prices():
+    read = read_returns(daily_prices().reset_index(), name="returns.csv")
+    assert read.guessed["kind"].value == "prices"
+    assert read.guessed["kind"].reason.endswith("all positive, are no returns, whatever the names")
+    assert read.returns.abs().max().max() < 0.1
+
+
+def test_names_are_believed_where_values_allow_both():
+    """A rate is positive and steady, as prices are, but far too small for one."""
+    days = pd.date_range("2020-01-31", periods=24, freq="ME")
+    cash = pd.DataFrame({"date": days, "cash": np.linspace(0.0012, 0.0021, 24)})
+    assert read_returns(cash, name="returns.csv").guessed["kind"].value == "returns"
+    assert read_returns(cash, name="prices.csv").guessed["kind"].value == "prices"
+
+
+def test_a_contradiction_is_asked_in_the_words_of_the_place():
+    fund = daily_prices().div(12).reset_index()
+    for words, choices in (
+        (PYTHON, 'kind="prices" or kind="returns"'),
+        (SHELL, "--kind prices or --kind returns"),
+        (APP, "“Prices” under Contents or “Returns” under Contents"),
+    ):
+        with pytest.raises(UnreadableFile) as caught:
+            read_returns(fund, name="returns.csv", words=words)
+        assert str(caught.value).startswith(
+            "returns.csv: the names speak of returns, but the values look like prices (around "
+        )
+        assert str(caught.value).endswith(f"; say which they are with {choices}.")
+    assert read_returns(fund, name="returns.csv", kind="prices").returns.abs().max().max() < 0.1
+
+
+def test_an_asset_may_be_called_what_people_are():
+    """A sector called Household Goods does not make a history one of households."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-31", periods=24, freq="ME")
+    frame = pd.DataFrame(rng.normal(0, 0.03, (24, 2)), columns=["Household Goods", "Portfolio"])
+    assert read_returns(frame.assign(date=days), name="sectors.csv").returns.shape == (24, 2)
+
+
+@pytest.mark.parametrize(("words", "place"), [(SHELL, "with --portfolios"), (APP, "Investors")])
+def test_portfolios_are_sent_where_they_belong(words, place):
+    with pytest.raises(UnreadableFile, match=place):
+        read_returns(b"client,A,B\nAnn,60,40\nBob,25,75\n", name="p.csv", words=words)
+
+
+@pytest.mark.parametrize(("words", "place"), [(SHELL, "with --returns"), (APP, "page Market")])
+def test_histories_are_sent_where_they_belong(words, place):
+    prices = daily_prices().reset_index()
+    with pytest.raises(UnreadableFile, match=place):
+        read_portfolios(prices, ["A", "B"], name="p.csv", words=words)
+    long = prices.melt(id_vars="date", var_name="asset", value_name="close")
+    with pytest.raises(UnreadableFile, match="looks like a history of prices, not like portfolios"):
+        read_portfolios(long, ["A", "B"], name="p.csv")
+    assert len(read_portfolios(prices, ["A", "B"], name="p.csv", units="amounts")) == 1565
 
 
 # Portfolios
