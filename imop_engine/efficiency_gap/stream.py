@@ -222,7 +222,8 @@ def run_gaps(
             known = known.at(problem, theta, rates[rows][0], _counted(first, forgetting))
         ran = efficiency_run(
             problem.portfolio, problem.theta.arrays, Metric(known.matrix, known.inverse), beliefs,
-            inside[rows], rates[rows], first, place, kernels.RoundsOut._make(one[rows] for one in out),
+            inside[rows], rates[rows], first, place,
+            kernels.RoundsOut._make(one[rows] for one in out),
         )  # fmt: skip
         if ran < last - first:
             return first - done + int(ran), memory
