@@ -16,6 +16,7 @@ from imop_experiments import (
     fig2b,
     fig3a,
     fig3b,
+    gap_regret,
     gurobi,
     noise,
     portfolio_table,
@@ -41,5 +42,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     algorithms.EXPERIMENT,
     batches.EXPERIMENT,
     exact.EXPERIMENT,
+    gap_regret.EXPERIMENT,
     gurobi.EXPERIMENT,
 )

@@ -92,29 +92,49 @@ def _portfolio(part: Part, rng: np.random.Generator) -> Result:
     problem, truth = paper.portfolio()
     seed = int(rng.integers(2**31))
     seen = paper.investors("uniform", part["rounds"], seed, noise="gaussian", noise_level=0.01)
-    Y = seen.portfolios
+    at = paper.marks(part["rounds"], HINDSIGHTS)
+    lost, best = by_distance(problem, truth, seen.portfolios, at)
+    return {"rounds": at, "lost": lost, "best": best}
+
+
+def by_distance(
+    problem: imop.Problem, truth: paper.Array, Y: paper.Array, at: list[int]
+) -> tuple[list[float], list[float]]:
+    """The paper's loss on portfolios: of Algorithm 2 with exact weights, and of the best fixed θ.
+
+    Hindsight is the best of four: truth, the learner's end, and the batch method from either.
+
+    Args:
+        problem: The portfolio problem.
+        truth: The true returns.
+        Y: The portfolios, one in each row.
+        at: The rounds at which both are read.
+
+    Returns:
+        Cumulative squared distances at these rounds, of the learner and of the best.
+    """
     learner = imop.OnlineLearner(problem, weights="exact", rate=paper.RATE).partial_fit(Y)
-    at = paper.marks(len(Y), HINDSIGHTS)
     starts = (truth, learner.theta_)
     fitted = [imop.fit_batch(problem, Y, weights=161, theta0=theta).theta for theta in starts]
     tried = [
         np.cumsum(imop.efficient_frontier(problem, theta).project(Y).distances ** 2)
         for theta in (*starts, *fitted)
     ]
-    best = [float(min(one[t - 1] for one in tried)) for t in at]
-    return _result(at, np.cumsum(learner.losses_), best, None)
+    lost = np.cumsum(learner.losses_)
+    return (
+        [float(lost[t - 1]) for t in at],
+        [float(min(one[t - 1] for one in tried)) for t in at],
+    )
 
 
-def _result(at: list[int], lost: Any, best: Any, constants: imop.Constants | None) -> Result:
-    result: Result = {
+def _result(at: list[int], lost: Any, best: Any, constants: imop.Constants) -> Result:
+    return {
         "rounds": at,
         "lost": [float(lost[t - 1]) for t in at],
         "best": [float(one) for one in best],
+        "bound": [constants.regret_bound(t) for t in at],
+        "rate": constants.rate,
     }
-    if constants is not None:
-        result["bound"] = [constants.regret_bound(t) for t in at]
-        result["rate"] = constants.rate
-    return result
 
 
 def report(outcome: Outcome) -> Report:

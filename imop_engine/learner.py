@@ -63,8 +63,10 @@ class OnlineLearner:
         algorithm: "accelerated" (Algorithm 2: assign a weight first, then update), "full"
             (Algorithm 1: the best update over all weights of the grid), or "newton" (portfolios
             with weights="exact": implicit updates first, then steps scaled by what was learned).
+            For loss="efficiency" there are no weights: "accelerated" is its plain update, "newton"
+            the same in the metric of the curvature so far.
         rate: eta_t = rate / sqrt(t), or a function of the round t = 1, 2, ...; for
-            loss="efficiency" in units of 14 spreads of the anchored returns.
+            loss="efficiency" in units of 14 spreads of the anchored returns ("newton": of 1120).
         theta0: where to start; None is the paper's zero. Projected on Theta.
         backend: "native", or "gurobi" for the paper's mixed-integer route ("cvxpy" only decides).
         node_limit: nodes an update may use before it stops with an honest gap.
@@ -77,8 +79,8 @@ class OnlineLearner:
 
     Learned state: `theta_`, `rounds_`, `losses_` (the loss of each decision before its update),
     `certified_` (share of updates proven optimal), `nodes_`, `weights_`, `history_` (theta over
-    time); for "newton" also `covariance_`, `standard_errors_` and `noise_`; for "efficiency" also
-    `averaged_`.
+    time); for "newton" also `covariance_`, `standard_errors_` and `noise_`; for "efficiency"
+    `averaged_` instead.
     """
 
     def __init__(
@@ -124,7 +126,9 @@ class OnlineLearner:
         self._information = SecondOrderState.none(problem.theta_size)
         self._active_set = ActiveSet.none(3 * problem.n + 1)
         self._gap_memory = (
-            GapMemory.begin(problem, self.theta_) if self.loss == EFFICIENCY else None
+            GapMemory.begin(problem, self.theta_, self.algorithm == NEWTON)
+            if self.loss == EFFICIENCY
+            else None
         )
 
     @property
@@ -176,9 +180,10 @@ class OnlineLearner:
         return result
 
     def _second_order(self) -> SecondOrderState:
-        if self.algorithm != NEWTON:
+        if self.algorithm != NEWTON or self.loss != DISTANCE:
             raise InvalidInput(
-                f"algorithm {self.algorithm!r} collects no information; use algorithm='newton', "
+                f"algorithm {self.algorithm!r} with loss {self.loss!r} collects no information of "
+                "this kind; use algorithm='newton' with loss='distance', "
                 "or imop.identification(problem, theta, decisions) for any estimate."
             )
         return self._information
@@ -203,7 +208,9 @@ class OnlineLearner:
         memory = None if self._gap_memory is None else self._gap_memory.copy()
         if memory is not None:
             out = _rounds_out(rounds, np.empty(len(Y)))
-            done = run_gaps(self.problem, theta, Y, rates, self.rounds_, memory, out)
+            done, memory = run_gaps(
+                self.problem, theta, Y, rates, self.rounds_, memory, out, self.forgetting
+            )
         elif self.algorithm == NEWTON:
             done = self._run_newton(theta, Y, rates, rounds, information)
         elif self.backend != NATIVE:
@@ -340,12 +347,18 @@ class OnlineLearner:
         self._waiting = state.waiting.copy()
         self._information = state.second_order.copy()
         self._active_set = state.active_set.copy()
-        if (state.gap_memory is None) != (self.loss == DISTANCE):
+        saved = state.gap_memory
+        if (saved is None) != (self.loss == DISTANCE):
             raise InvalidInput(
                 f"the state is of a learner with another loss, this one has loss={self.loss!r}; "
                 "restore it with the settings it was learned with."
             )
-        self._gap_memory = None if state.gap_memory is None else state.gap_memory.copy()
+        if saved is not None and (saved.curvature is None) != (self.algorithm != NEWTON):
+            raise InvalidInput(
+                "the state is of a learner with another algorithm, this one has "
+                f"algorithm={self.algorithm!r}; restore it with the settings it was learned with."
+            )
+        self._gap_memory = None if saved is None else saved.copy()
         return self
 
     @cached_property

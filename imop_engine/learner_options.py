@@ -64,11 +64,12 @@ class LearnerOptions:
     def _check_loss(self) -> None:
         if self.loss not in LOSSES:
             raise InvalidInput(f"there is no loss {self.loss!r}; use one of {', '.join(LOSSES)}.")
-        plain = self.algorithm == ACCELERATED and self.backend == NATIVE and self.batch == 1
+        plain = self.algorithm != FULL and self.backend == NATIVE and self.batch == 1
         if self.loss == EFFICIENCY and not plain:
             raise InvalidInput(
-                "loss='efficiency' has one exact update for each portfolio: leave algorithm, "
-                "backend and batch as they are, or use loss='distance'."
+                "loss='efficiency' has one exact update for each portfolio: leave backend and "
+                "batch as they are and take algorithm 'accelerated' or 'newton', or use "
+                "loss='distance'."
             )
 
     def _check_weights(self) -> None:
@@ -121,7 +122,9 @@ class LearnerOptions:
 
     def rate_unit(self, problem: Problem) -> float:
         """What a rate of 1 is, so that one default suits both losses."""
-        return rate_unit(problem) if self.loss == EFFICIENCY else 1.0
+        if self.loss == DISTANCE:
+            return 1.0
+        return rate_unit(problem, self.algorithm == NEWTON)
 
     def grid(self, problem: Problem) -> Vector:
         """The weights for a problem, refused where it cannot do what the options ask for."""

@@ -117,7 +117,7 @@ class LearnerState:
             "active_set.size": self.active_set.size,
         }
         if self.gap_memory is not None:
-            found |= {f"gap.{name}": array for name, array in vars(self.gap_memory).items()}
+            found |= self.gap_memory.to_arrays()
         return found
 
     @classmethod
@@ -153,15 +153,5 @@ class LearnerState:
                     for name in ("rows", "sides", "size")
                 )
             ),
-            _gap_memory(parts),
+            GapMemory.from_arrays(parts),
         )
-
-
-def _gap_memory(parts: Mapping[str, NDArray[Any]]) -> GapMemory | None:
-    if "gap.average" not in parts:
-        return None
-    return GapMemory(
-        np.array(parts["gap.price"], dtype=float),
-        np.array(parts["gap.state"], dtype=np.int8),
-        np.array(parts["gap.average"], dtype=float),
-    )

@@ -86,6 +86,9 @@ def _gaps() -> None:
 
 def _gap_streams() -> None:
     imop.OnlineLearner(_investors(), loss="efficiency").partial_fit(Y)
+    imop.OnlineLearner(_investors(), algorithm="newton", loss="efficiency").partial_fit(
+        np.repeat(Y, 12, axis=0)
+    )
     imop.efficiency_update(_investors(), [0.05, 0.1, 0.15], Y[0], 1.0)
 
 

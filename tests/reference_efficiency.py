@@ -41,12 +41,15 @@ def fit(problem, Y: np.ndarray) -> tuple[float, np.ndarray]:
     return _solve(cp.Problem(cp.Minimize(total), conditions)), np.asarray(r.value)
 
 
-def update(problem, theta: np.ndarray, y: np.ndarray, rate: float) -> tuple[float, np.ndarray]:
-    """min 1/2 ||r - theta||^2 + rate * gap(y, r) over Theta, and where it is."""
+def update(
+    problem, theta: np.ndarray, y: np.ndarray, rate: float, metric: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """min 1/2 ||r - theta||^2 + rate * gap(y, r) over Theta, and where it is; ||d||^2 = d'Md."""
     root = np.linalg.cholesky(problem.covariance).T
     r, box = cp.Variable(problem.n), problem.theta
     conditions = [r >= box.lower, r <= box.upper, box.equalities @ r == box.values]
-    total = 0.5 * cp.sum_squares(r - theta) + rate * _dual_gap(
+    size = np.eye(problem.n) if metric is None else np.linalg.cholesky(metric).T
+    total = 0.5 * cp.sum_squares(size @ (r - theta)) + rate * _dual_gap(
         root, problem.upper, r, y, conditions
     )
     return _solve(cp.Problem(cp.Minimize(total), conditions)), np.asarray(r.value)

@@ -9,18 +9,31 @@ like sqrt(T) whatever the decisions are: none of the paper's assumptions is need
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.efficiency_gap.measure import NEEDED, NOT_A_PORTFOLIO, nearest_inside
+from imop_engine.efficiency_gap.curvature import BOLDER, GapCurvature, pieces, plain
+from imop_engine.efficiency_gap.measure import (
+    NEEDED,
+    NOT_A_PORTFOLIO,
+    nearest_inside,
+    variances_of,
+)
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.kernels.at_risk import place_at
-from imop_engine.kernels.efficiency import GapStep, efficiency_round, efficiency_run
+from imop_engine.kernels.efficiency import (
+    Beliefs,
+    GapStep,
+    Metric,
+    efficiency_round,
+    efficiency_run,
+)
 from imop_engine.problem import Problem
 from imop_engine.update import Update, is_certified, is_rate
 
@@ -41,28 +54,75 @@ class GapMemory:
         price: of risk, where the next search begins; one number.
         state: of each asset there: at its lower bound, free, at its cap.
         average: theta averaged over the rounds, later ones counting more.
+        curvature: the metric of algorithm "newton" and what it is made of; None for the others.
     """
 
     price: Vector
     state: NDArray[np.int8]
     average: Vector
+    curvature: GapCurvature | None = None
 
     @classmethod
-    def begin(cls, problem: Problem, theta: Vector) -> GapMemory:
-        """Before the first round."""
-        return cls(np.ones(1), problem.portfolio.least_variance_state.copy(), theta.copy())
+    def begin(cls, problem: Problem, theta: Vector, second_order: bool = False) -> GapMemory:
+        """Before the first round.
+
+        Args:
+            problem: the portfolio problem.
+            theta: expected returns to start from.
+            second_order: whether updates are scaled by what is known.
+        """
+        return cls(
+            np.ones(1), problem.portfolio.least_variance_state.copy(), theta.copy(),
+            GapCurvature.begin(problem) if second_order else None,
+        )  # fmt: skip
 
     def copy(self) -> GapMemory:
         """The same, apart."""
-        return GapMemory(self.price.copy(), self.state.copy(), self.average.copy())
+        known = None if self.curvature is None else self.curvature.copy()
+        return GapMemory(self.price.copy(), self.state.copy(), self.average.copy(), known)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Plain arrays by name, to save."""
+        found: dict[str, NDArray[Any]] = {
+            "gap.price": self.price, "gap.state": self.state, "gap.average": self.average,
+        }  # fmt: skip
+        known = self.curvature
+        if known is not None:
+            found |= {f"gap.curvature.{name}": array for name, array in vars(known).items()}
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> GapMemory | None:
+        """The inverse of `to_arrays`; None if there is nothing of it."""
+        if "gap.average" not in arrays:
+            return None
+        known = None
+        if "gap.curvature.matrix" in arrays:
+            matrix, inverse, variances = (
+                np.array(arrays[f"gap.curvature.{name}"], dtype=float)
+                for name in ("matrix", "inverse", "variances")
+            )
+            stride = np.array(arrays["gap.curvature.stride"], dtype=np.int64)
+            known = GapCurvature(matrix, inverse, variances, stride)
+        return cls(
+            np.array(arrays["gap.price"], dtype=float),
+            np.array(arrays["gap.state"], dtype=np.int8),
+            np.array(arrays["gap.average"], dtype=float),
+            known,
+        )
 
 
-def rate_unit(problem: Problem) -> float:
+def rate_unit(problem: Problem, second_order: bool = False) -> float:
     """What a rate of 1 is for a problem: it scales with the spread of the anchored returns.
 
     Args:
         problem: a portfolio problem; without two anchors the spread is a tenth of the box.
+        second_order: whether updates are scaled by what is known; they can be bolder.
     """
+    return _unit(problem) * (BOLDER if second_order else 1.0)
+
+
+def _unit(problem: Problem) -> float:
     A, v = problem.theta.equalities, problem.theta.values
     sums = A.sum(axis=1)
     known = v[sums != 0] / sums[sums != 0]
@@ -105,7 +165,7 @@ def efficiency_update(
     place = place_at(memory.price, memory.state)
     arrays, after = problem.portfolio, np.empty(problem.n)
     variance = float(Y[0] @ arrays.covariance @ Y[0])
-    step = GapStep(before, Y[0], variance, float(rate))
+    step = GapStep(before, Y[0], variance, float(rate), Metric(*plain(problem)))
     gap, objective, bound = efficiency_round(arrays, problem.theta.arrays, step, place, after)
     if np.isnan(gap):
         raise ImopError(FAILED)
@@ -126,8 +186,9 @@ def run_gaps(
     done: int,
     memory: GapMemory,
     out: kernels.RoundsOut,
-) -> int:
-    """Implicit updates over many portfolios in one compiled call.
+    forgetting: float = 1.0,
+) -> tuple[int, GapMemory]:
+    """Implicit updates over many portfolios, compiled; at once, or as long as one metric serves.
 
     Args:
         problem: a portfolio problem.
@@ -137,15 +198,41 @@ def run_gaps(
         done: how many rounds came before.
         memory: what earlier rounds left; changed in place.
         out: what each round reports, filled in place.
+        forgetting: what is kept of the curvature each round.
 
     Returns:
-        How many rounds were run: fewer than there are if no efficient portfolio was found.
+        How many rounds were run, fewer than there are if no efficient portfolio was found; and what
+        they leave.
     """
     inside, _ = nearest_inside(problem, Y)
-    place = place_at(memory.price, memory.state)
-    return int(
-        efficiency_run(
-            problem.portfolio, problem.theta.arrays, theta, inside, rates, done, memory.average,
-            place, out,
-        )
-    )  # fmt: skip
+    place, beliefs = place_at(memory.price, memory.state), Beliefs(theta, memory.average)
+    known = memory.curvature
+    if known is None:
+        metric = Metric(*plain(problem))
+        return int(
+            efficiency_run(
+                problem.portfolio, problem.theta.arrays, metric, beliefs, inside, rates, done,
+                place, out,
+            )
+        ), memory  # fmt: skip
+    variances = variances_of(problem, inside)
+    for first, last, anew in pieces(done, len(Y)):
+        rows = slice(first - done, last - done)
+        if anew:
+            known = known.at(problem, theta, rates[rows][0], _counted(first, forgetting))
+        ran = efficiency_run(
+            problem.portfolio, problem.theta.arrays, Metric(known.matrix, known.inverse), beliefs,
+            inside[rows], rates[rows], first, place,
+            kernels.RoundsOut._make(one[rows] for one in out),
+        )  # fmt: skip
+        if ran < last - first:
+            return first - done + int(ran), memory
+        known = known.with_investors(variances[rows], first)
+    return len(Y), replace(memory, curvature=known)
+
+
+def _counted(investors: int, forgetting: float) -> float:
+    """How many investors count, if each round keeps only so much of those before."""
+    if forgetting == 1.0:
+        return float(investors)
+    return (1.0 - forgetting**investors) / (1.0 - forgetting)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from imop_engine.compiling import compiled
+from imop_engine.compiling import compiled, inlined
 from imop_engine.kernels.at_risk import Choice, at_risk, find_twin
 from imop_engine.kernels.constants import OPTIMAL
 from imop_engine.kernels.nouns import Floats, Rows
@@ -20,6 +20,7 @@ from imop_engine.kernels.twins import variance
 
 BOX_STEPS = 30  # at most, to find which returns sit on the sides of their box
 LEAST_PRICE = 1e-10  # of risk, times variance, as a share of the spread of returns: ties end there
+NO_ROOM = 1e-12  # a return that moves by less than this share of the others is fixed
 ZERO_GAP = 1e-13  # a gap this small, as a share of the spread of returns, is none
 AVERAGE_TAIL = 4.0  # the average of theta forgets its first half: weights grow like t^3
 
@@ -75,17 +76,26 @@ def gap_bound(arrays, r, y, s, price, x):
 
 
 # -- the implicit update -------------------------------------------------------------------------
+class Metric(NamedTuple):
+    """How far returns are apart: ||d||^2 = d'Hd. The identity, or what is known of them so far."""
+
+    matrix: Floats  # H
+    inverse: Floats  # of H on the plane of the anchors, zero across it
+
+
 @compiled
-def nearest_theta(theta_set, wish, side, r):
+def nearest_theta(theta_set, metric, wish, side, r):
     """r, the point of Theta nearest to `wish`, and on which side of its box each return sits.
 
     Args:
         theta_set: where theta may lie.
-        wish: any point.
+        metric: what near means.
+        wish: any point of the anchors' plane, up to rounding.
         side: receives 1 on the lower side of the box, -1 on the upper, else 0.
         r: receives the point.
     """
     n = wish.size
+    P = metric.inverse
     inside = True
     for i in range(n):
         t = theta_set.offset[i]
@@ -97,13 +107,12 @@ def nearest_theta(theta_set, wish, side, r):
     if inside:
         return
     scale = np.empty(n)
+    fixed = NO_ROOM * largest_diagonal(P)
     for i in range(n):
-        scale[i] = np.sqrt(max(0.0, theta_set.projector[i, i]))
-        if scale[i] <= 1e-12:
-            scale[i] = 0.0
+        scale[i] = np.sqrt(P[i, i]) if P[i, i] > fixed else 0.0
     work = new_working_set(n)
     work.v[:] = r
-    rows = Rows(theta_set.projector, scale, r.copy(), theta_set.lower, theta_set.upper, 0)
+    rows = Rows(P, scale, r.copy(), theta_set.lower, theta_set.upper, 0)
     status, _ = project(rows, work, 0.0, np.inf, 100 * (n + 1))
     if status == OPTIMAL:
         side[:] = work.side
@@ -111,25 +120,35 @@ def nearest_theta(theta_set, wish, side, r):
         r[i] = min(max(work.v[i], theta_set.lower[i]), theta_set.upper[i])
 
 
+@inlined
+def largest_diagonal(P):
+    """The largest entry of the diagonal."""
+    top = 0.0
+    for i in range(P.shape[0]):
+        top = max(top, P[i, i])
+    return top
+
+
 @compiled
-def held_plane(theta_set, theta, side, plane, centre):
+def held_plane(theta_set, step, side, plane, centre):
     """The plane of the anchors with the returns on their box's sides held there.
 
-    `plane` is its projector, `centre` its point nearest to theta.
+    `plane` is the inverse of the metric on it, `centre` its point nearest to theta.
 
     Args:
         theta_set: where theta may lie.
-        theta: the centre of the step.
+        step: the update; theta is the centre of the step.
         side: of each return, as in `nearest_theta`.
-        plane: receives the projector.
+        plane: receives the inverse.
         centre: receives the point.
     """
-    n = theta.size
-    plane[:] = theta_set.projector
-    centre[:] = theta
+    n = centre.size
+    plane[:] = step.metric.inverse
+    centre[:] = step.theta
     column = np.empty(n)
+    fixed = NO_ROOM * largest_diagonal(plane)
     for i in range(n):
-        if side[i] == 0 or plane[i, i] <= 1e-12:
+        if side[i] == 0 or plane[i, i] <= fixed:
             continue
         size = plane[i, i]
         missing = (theta_set.lower[i] if side[i] > 0 else theta_set.upper[i]) - centre[i]
@@ -140,6 +159,34 @@ def held_plane(theta_set, theta, side, plane, centre):
                 plane[a, b] -= column[a] / size * column[b]
         plane[i, :] = 0.0
         plane[:, i] = 0.0
+
+
+class GapStep(NamedTuple):
+    """One update: from theta, for portfolio y of variance s, with rate eta, in a metric."""
+
+    theta: Floats
+    y: Floats
+    s: Any  # float
+    eta: Any
+    metric: Metric
+
+
+@compiled
+def length(H, r, theta):
+    """1/2 ||r - theta||^2 in the metric H.
+
+    Args:
+        H: the metric's matrix.
+        r: returns.
+        theta: other returns.
+    """
+    total = 0.0
+    for i in range(r.size):
+        row = 0.0
+        for j in range(r.size):
+            row += H[i, j] * (r[j] - theta[j])
+        total += row * (r[i] - theta[i])
+    return 0.5 * total
 
 
 @compiled
@@ -153,25 +200,19 @@ def dual_value(theta_set, step, x, side, r):
         side: receives the sides of the box.
         r: receives the returns.
     """
-    theta, y, eta = step.theta, step.y, step.eta
+    theta, y, eta, P = step.theta, step.y, step.eta, step.metric.inverse
     n = theta.size
     wish = np.empty(n)
     for i in range(n):
-        wish[i] = theta[i] - eta * (x[i] - y[i])
-    nearest_theta(theta_set, wish, side, r)
-    total = 0.0
+        t = 0.0
+        for j in range(n):
+            t += P[i, j] * (x[j] - y[j])
+        wish[i] = theta[i] - eta * t
+    nearest_theta(theta_set, step.metric, wish, side, r)
+    total = length(step.metric.matrix, r, theta)
     for i in range(n):
-        total += 0.5 * (r[i] - theta[i]) ** 2 + eta * r[i] * (x[i] - y[i])
+        total += eta * r[i] * (x[i] - y[i])
     return total
-
-
-class GapStep(NamedTuple):
-    """One update: from theta, for portfolio y of variance s, with rate eta."""
-
-    theta: Floats
-    y: Floats
-    s: Any  # float
-    eta: Any
 
 
 @compiled
@@ -204,7 +245,7 @@ def efficiency_update(arrays, theta_set, step, least_price, place, r):
     x = place.x
     bound = -np.inf
     for attempt in range(BOX_STEPS):
-        held_plane(theta_set, step.theta, side, plane, centre)
+        held_plane(theta_set, step, side, plane, centre)
         for i in range(n):
             lin[i] = centre[i]
             for j in range(n):
@@ -236,8 +277,7 @@ def efficiency_update(arrays, theta_set, step, least_price, place, r):
     if v > s:  # by rounding: what the bound gains by that is taken off again
         bound -= eta * price * (v - s)
     objective = eta * gap_bound(arrays, r, y, s, price, best_x)
-    for i in range(n):
-        objective += 0.5 * (r[i] - step.theta[i]) ** 2
+    objective += length(step.metric.matrix, r, step.theta)
     x[:] = best_x
     return objective, bound
 
@@ -283,29 +323,37 @@ def efficiency_round(arrays, theta_set, step, place, r):
     return gap, objective, bound
 
 
+class Beliefs(NamedTuple):
+    """What a stream learns; both change."""
+
+    theta: Floats
+    average: Floats  # of theta, later rounds counting more
+
+
 @compiled
-def efficiency_run(arrays, theta_set, theta, Y, etas, done, average, place, out):
+def efficiency_run(arrays, theta_set, metric, beliefs, Y, etas, done, place, out):
     """The implicit updates of the efficiency gap over the portfolios in Y.
 
-    theta, its average and the place (where the next search begins) change; `done` rounds came
+    The beliefs and the place (where the next search begins) change; `done` rounds came
     before. Returns the number of rounds done: fewer than there are only if no efficient portfolio
     could be found at some risk.
 
     Args:
         arrays: covariance, caps and the portfolio of least variance.
         theta_set: where theta may lie.
-        theta: expected returns; moved in place.
+        metric: what near means, for all of these rounds.
+        beliefs: expected returns and their average; moved in place.
         Y: portfolios, one in each row.
         etas: the rate of each round.
         done: rounds that came before.
-        average: of theta; moved in place.
         place: where the next search begins.
         out: what each round reports.
     """
+    theta, average = beliefs.theta, beliefs.average
     n = theta.size
     r = np.empty(n)
     for t in range(Y.shape[0]):
-        step = GapStep(theta, Y[t], variance(arrays.covariance, Y[t]), etas[t])
+        step = GapStep(theta, Y[t], variance(arrays.covariance, Y[t]), etas[t], metric)
         gap, objective, bound = efficiency_round(arrays, theta_set, step, place, r)
         if np.isnan(gap):
             return t

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from imop_engine.tables.chunks import portfolio_chunks
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.portfolios import Portfolios, read_portfolios
 from imop_engine.tables.reading_report import Finding, Guess, ReadingReport
@@ -16,6 +17,7 @@ __all__ = [
     "ReadingLimits",
     "ReadingReport",
     "ReturnHistory",
+    "portfolio_chunks",
     "read_moments",
     "read_portfolios",
     "read_returns",

@@ -8,7 +8,13 @@ import pytest
 import imop_engine as imop
 import reference
 import reference_efficiency as naive
+from imop_engine.efficiency_gap.curvature import MOST_KEPT, GapCurvature, pieces
+from imop_engine.efficiency_gap.descent import plane_basis
+from imop_engine.efficiency_gap.regret import diameter, regret_bound
+from imop_engine.efficiency_gap.stream import GapMemory
 from imop_engine.errors import InvalidInput
+from imop_engine.kernels.at_risk import place_at
+from imop_engine.kernels.efficiency import GapStep, Metric, efficiency_round
 
 Q, TRUE = reference.SECURITIES_COVARIANCE, reference.SECURITIES_RETURN
 ANCHORS = {0: TRUE[0], 6: TRUE[6]}
@@ -76,27 +82,48 @@ def test_a_bad_rate_and_several_portfolios_are_refused():
         imop.efficiency_update(problem, TRUE, np.full((2, 8), 0.125), 1.0)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_an_update_in_a_metric_is_what_a_cone_solver_finds(seed):
+    problem, theta, y, rate = draw(seed)
+    basis = plane_basis(problem.theta.projector)
+    factors = np.random.default_rng([1, seed]).normal(size=(problem.n, problem.n))
+    matrix = np.eye(problem.n) + 3.0 * factors @ factors.T
+    inverse = basis @ np.linalg.solve(basis.T @ matrix @ basis, basis.T)
+    memory, r = GapMemory.begin(problem, theta), np.empty(problem.n)
+    place = place_at(memory.price, memory.state)
+    step = GapStep(theta, y, float(y @ problem.covariance @ y), rate, Metric(matrix, inverse))
+    _, objective, bound = efficiency_round(problem.portfolio, problem.theta.arrays, step, place, r)
+    best, _ = naive.update(problem, theta, y, rate, matrix)
+    gap = naive.gap(problem.covariance, problem.upper, r, y)
+    reached = 0.5 * (r - theta) @ matrix @ (r - theta) + rate * gap
+    assert problem.theta.contains(r)
+    assert reached <= best + 1e-6 * best + 1e-7 * max(1.0, rate)
+    assert bound <= best + 1e-6 * best + 1e-7 * max(1.0, rate)
+    assert objective - bound <= 1e-6 * objective + 1e-9
+
+
 # -- streams -------------------------------------------------------------------------------------
-def seen(count: int, seed: int) -> np.ndarray:
-    """The paper's investors with even weights, their portfolios rounded to 0.001."""
+def seen(count: int, seed: int, weights: str = "uniform") -> np.ndarray:
+    """The paper's investors, their weights even or N(0.5, 0.15), portfolios rounded to 0.001."""
     problem = imop.portfolio_problem(Q, anchors=ANCHORS)
-    held = imop.efficient_frontier(problem, TRUE).at(
-        np.random.default_rng(seed).uniform(0.0, 1.0, count)
-    )
-    held = np.round(held, 3)
+    rng = np.random.default_rng(seed)
+    drawn = rng.uniform(0.0, 1.0, count)
+    if weights == "normal":
+        drawn = np.clip(rng.normal(0.5, 0.15, count), 0.0, 1.0)
+    held = np.round(imop.efficient_frontier(problem, TRUE).at(drawn), 3)
     return held / held.sum(axis=1, keepdims=True)
+
+
+def a_start(start: str, seed: int) -> np.ndarray:
+    anywhere = np.random.default_rng(50 + seed).uniform(0.0, 1.0, 8)
+    return {"zero": np.zeros(8), "constant": np.full(8, 0.1), "anywhere": anywhere}[start]
 
 
 @pytest.mark.parametrize("start", ["zero", "constant", "anywhere"])
 def test_one_pass_finds_the_returns_from_any_start(start):
     problem = imop.portfolio_problem(Q, anchors=ANCHORS)
     for seed in range(3):
-        theta0 = {
-            "zero": np.zeros(8),
-            "constant": np.full(8, 0.1),
-            "anywhere": np.random.default_rng(50 + seed).uniform(0.0, 1.0, 8),
-        }[start]
-        learner = imop.OnlineLearner(problem, loss="efficiency", theta0=theta0)
+        learner = imop.OnlineLearner(problem, loss="efficiency", theta0=a_start(start, seed))
         learner.partial_fit(seen(1000, seed))
         assert np.linalg.norm(learner.theta_ - TRUE) < 5e-4
         assert np.linalg.norm(learner.averaged_ - TRUE) < 5e-4
@@ -128,20 +155,99 @@ def test_a_round_is_the_update_with_the_rate_in_units_of_the_spread():
 
 
 def test_regret_stays_below_its_bound_on_streams_that_change_their_mind():
-    # max ||gradient|| <= sqrt(2), so implicit updates at eta_t = d / sqrt(2 t) have regret of at
-    # most 1.5 sqrt(2) d sqrt(T) against any fixed returns no further than d apart
     rng = np.random.default_rng(8)
     problem = imop.portfolio_problem(Q, bounds=(0.0, 0.3), anchors=ANCHORS)
     held = np.vstack([seen(150, 3), rng.dirichlet(np.full(8, 0.3), 150)])
     distance = 0.3 * np.sqrt(6)  # the diameter of Theta: six returns are open
-    unit = 14.0 * abs(TRUE[0] - TRUE[6])
+    assert diameter(problem.theta) == pytest.approx(distance)
     learner = imop.OnlineLearner(
-        problem, loss="efficiency", rate=distance / (np.sqrt(2.0) * unit)
+        problem, loss="efficiency", rate=distance / (2.0 * 14.0 * abs(TRUE[0] - TRUE[6]))
     ).partial_fit(held)
     best = imop.fit_efficiency(problem, held)
     assert best.certified
-    regret = learner.losses_.sum() - best.bound
-    assert 0.0 <= regret <= 1.5 * np.sqrt(2.0) * distance * np.sqrt(len(held))
+    assert 0.0 <= learner.losses_.sum() - best.bound <= regret_bound(problem, len(held))
+    assert regret_bound(problem, len(held)) == pytest.approx(2.0 * distance * np.sqrt(300))
+    assert regret_bound(problem, 300, 1.0) > regret_bound(problem, 300)
+
+
+@pytest.mark.parametrize("start", ["zero", "constant", "anywhere"])
+@pytest.mark.parametrize("weights", ["uniform", "normal"])
+def test_the_second_order_learner_ends_where_the_batch_does(start, weights):
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    for seed in range(3):
+        held = seen(1000, seed, weights)
+        learner = imop.OnlineLearner(
+            problem, "exact", "newton", loss="efficiency", theta0=a_start(start, seed)
+        ).partial_fit(held)
+        assert np.linalg.norm(learner.theta_ - TRUE) < 5e-4
+        assert np.linalg.norm(learner.theta_ - imop.fit_efficiency(problem, held).theta) < 5e-4
+        assert learner.certified_ >= 0.998
+
+
+def test_the_second_order_learner_follows_beliefs_that_change_if_it_may_forget():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    now = TRUE.copy()
+    now[[1, 4]] = TRUE[[4, 1]]
+    rng = np.random.default_rng(4)
+    before, after = (
+        imop.efficient_frontier(problem, r).at(rng.uniform(0.0, 1.0, 700)) for r in (TRUE, now)
+    )
+    lost = []
+    for forgetting in (1.0, 0.98):
+        learner = imop.OnlineLearner(
+            problem, "exact", "newton", forgetting=forgetting, loss="efficiency"
+        )
+        learner.partial_fit(np.vstack([before, after]))
+        lost.append(learner.losses_[-300:].mean())
+    assert lost[1] < 0.1 * lost[0]
+
+
+def test_the_curvature_is_that_of_all_investors_at_the_beliefs_of_today():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    held = seen(200, 2)
+    variances = np.einsum("ti,ij,tj->t", held, Q, held)
+    known = GapCurvature.begin(problem).with_investors(variances, 0)
+    # half of the second differences of the summed gaps, and one for the plain metric
+    found = known.at(problem, TRUE, 1.0, 200.0).matrix - np.eye(8)
+    step, direction = 1e-4, np.array([0, 1, -1, 0, 1, 0, 0, 0.0])
+
+    def gaps(by):
+        return imop.efficiency(problem, TRUE + by * direction, held).gaps.sum()
+
+    second = (gaps(step) - 2.0 * gaps(0.0) + gaps(-step)) / step**2
+    assert 2.0 * direction @ found @ direction == pytest.approx(second, rel=0.05)
+
+
+def test_the_curvature_keeps_evenly_spaced_investors_in_any_chunking():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    variances = np.arange(3.0 * MOST_KEPT)
+    whole = GapCurvature.begin(problem).with_investors(variances, 0)
+    parts, done = GapCurvature.begin(problem), 0
+    for count in (1, 700, 6000, 5587):
+        parts = parts.with_investors(variances[done : done + count], done)
+        done += count
+    assert done == variances.size
+    assert whole.stride.tolist() == parts.stride.tolist() == [4]
+    assert whole.variances.tolist() == parts.variances.tolist() == variances[::4].tolist()
+
+
+def test_pieces_cover_every_round_once_in_any_chunking():
+    anew = {first for first, _, new in pieces(0, 3000) if new}
+    for done, count in ((0, 3000), (5, 10), (20, 1), (23, 400), (1234, 1)):
+        found = list(pieces(done, count))
+        rounds = [t for first, last, _ in found for t in range(first, last)]
+        assert rounds == list(range(done, done + count))
+        assert {first for first, _, new in found if new} == anew & set(rounds)
+
+
+def test_a_state_of_the_other_algorithm_is_refused_and_there_are_no_standard_errors():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    plain = imop.OnlineLearner(problem, loss="efficiency").partial_fit(seen(3, 0))
+    newton = imop.OnlineLearner(problem, "exact", "newton", loss="efficiency")
+    with pytest.raises(InvalidInput, match="another algorithm"):
+        newton.restore(plain.state())
+    with pytest.raises(InvalidInput, match="collects no information"):
+        newton.standard_errors_  # noqa: B018
 
 
 @pytest.mark.parametrize(

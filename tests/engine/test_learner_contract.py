@@ -18,6 +18,7 @@ SETTINGS = {
     "full": {"weights": 6, "algorithm": "full"},
     "newton": {"weights": "exact", "algorithm": "newton"},
     "gaps": {"loss": "efficiency"},
+    "second-order gaps": {"weights": "exact", "algorithm": "newton", "loss": "efficiency"},
     "capped gaps": {"loss": "efficiency", "rate": 1.5, "theta0": TRUE[::-1].copy()},
     "forgetful": {"weights": "exact", "algorithm": "newton", "forgetting": 0.9},
 }

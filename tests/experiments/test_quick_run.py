@@ -116,3 +116,21 @@ def test_joint_updates_are_certified(numbers):
 
 def test_gurobi_is_slower_on_the_same_rounds(measured):
     assert min(measured["gurobi"].values()) > 2
+
+
+def test_gaps_stay_below_their_bound_and_are_convex_where_the_papers_loss_is_not(numbers):
+    found = numbers["gap-regret"]
+    shares = [value for key, value in found.items() if key.startswith("share_")]
+    assert len(shares) == 11
+    assert max(shares) <= 1.0
+    assert found["not_convex_efficiency"] == 0.0 < found["not_convex_distance"]
+    assert found["unproven"] <= 1e-6
+
+
+def test_the_return_left_on_the_table_finds_the_returns_from_anywhere(numbers):
+    found = numbers["portfolio-table"]
+    for family in ("normal", "uniform"):
+        for start in ("zero", "anywhere in Θ"):
+            name = f"return left on the table, {{}}, from {start}, {family}"
+            assert found[name.format("second-order")] < 5e-4
+            assert found[name.format("all at once")] < 2e-4

@@ -16,6 +16,7 @@ from imop_experiments import (
     fig1a,
     fig1d,
     fig3b,
+    gap_regret,
     gurobi,
     portfolio_table,
     regret,
@@ -32,6 +33,12 @@ def table_numbers(grid: float, exact: float) -> dict[str, float]:
         for family in ("normal", "uniform")
     }
     found |= {f"exact weights, Algorithm 2, {f}": exact for f in ("normal", "uniform")}
+    found |= {
+        f"return left on the table, {how}, from {start}, {family}": exact
+        for how in ("one pass", "second-order", "all at once")
+        for start in ("zero", "anywhere in Θ")
+        for family in ("normal", "uniform")
+    }
     return found | {
         f"second-order, T = {rounds}, from {start}, {family}": 1e-4
         for rounds in ("100", "1,000")
@@ -53,6 +60,37 @@ def test_exact_weights_have_to_be_better(exact, verdict):
 @pytest.mark.parametrize(("exact", "verdict"), [(2e-4, "beyond"), (5e-5, "differs")])
 def test_the_second_order_learner_has_to_beat_exact_weights(exact, verdict):
     assert portfolio_table._second_order(table_numbers(0.009, exact), exact).verdict == verdict
+
+
+@pytest.mark.parametrize(("gap", "verdict"), [(1e-4, "beyond"), (0.02, "differs")])
+def test_the_return_left_on_the_table_has_to_be_better_from_every_start(gap, verdict):
+    assert portfolio_table._gaps(table_numbers(0.009, gap), 0.009).verdict == verdict
+
+
+def gap_numbers(share: float, growth: float, unproven: float, not_convex: float) -> dict:
+    numbers = {f"share_{name}": 0.01 for name in gap_regret.STREAMS} | {"share_random": share}
+    numbers |= {f"growth_{name}": 0.1 for name in gap_regret.STREAMS} | {"growth_random": growth}
+    numbers |= {f"distance_growth_{name}": 0.9 for name in gap_regret.STREAMS}
+    numbers |= {f"share_{name}_largest": 0.1 for name in gap_regret.LEARNERS}
+    return numbers | {
+        "streams": 8.0, "unproven": unproven, "not_convex_efficiency": not_convex,
+        "not_convex_distance": 0.4,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("judge", "turned"),
+    [
+        (gap_regret._below, {"share": 1.1}),
+        (gap_regret._beside, {"growth": 0.7}),
+        (gap_regret._exactly, {"unproven": 1e-3}),
+        (gap_regret._convex, {"not_convex": 0.01}),
+    ],
+)
+def test_every_promise_on_gaps_can_be_broken(judge, turned):
+    good = {"share": 0.5, "growth": 0.5, "unproven": 1e-9, "not_convex": 0.0}
+    assert judge(gap_numbers(**good)).verdict == "beyond"
+    assert judge(gap_numbers(**good | turned)).verdict == "differs"
 
 
 @pytest.mark.parametrize(("early", "verdict"), [(0.6, "reproduced"), (3.0, "differs")])
