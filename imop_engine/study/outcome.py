@@ -19,6 +19,7 @@ from imop_engine.errors import ImopError
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
 from imop_engine.inference.estimating_equations import Refined
 from imop_engine.inference.fit import Fit, measure_fit
+from imop_engine.inference.gaps import Gaps, measure_gaps
 from imop_engine.inference.preferences import (
     Preferences,
     WeightDistribution,
@@ -80,6 +81,11 @@ class Study:
         return measure_fit(self.frontier, self.decisions)
 
     @property
+    def gaps(self) -> Gaps | None:
+        """What investors leave on the table; None where the frontier cannot be followed."""
+        return self._left[0]
+
+    @property
     def preferences(self) -> Preferences | None:
         """Each investor's weight with an interval; None where the noise cannot be estimated."""
         return self._preferred[0]
@@ -92,7 +98,7 @@ class Study:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the analyst should know besides the tables."""
-        failed = (self._identified[1], self._preferred[1], self._distributed[1])
+        failed = (self._identified[1], self._preferred[1], self._distributed[1], self._left[1])
         notes = () if self.identification is None else tuple(self.identification.notes())
         return (*self.data.notes, *notes, *(one for one in failed if one))
 
@@ -130,6 +136,10 @@ class Study:
         return _attempt(lambda: weight_distribution(source))
 
     @cached_property
+    def _left(self) -> tuple[Gaps | None, str]:
+        return _attempt(lambda: measure_gaps(self.frontier, self.decisions))
+
+    @cached_property
     def frame_returns(self) -> pd.DataFrame:
         """asset, estimate, low, high, status, investors, sentence, history (, true, error).
 
@@ -162,9 +172,11 @@ class Study:
 
     @cached_property
     def frame_investors(self) -> pd.DataFrame:
-        """id, weight, risk_aversion, distance, intervals, status, reason, then the attributes.
+        """id, weight, risk_aversion, distance, intervals, gap, gap_outlier, status, reason, then
+        the attributes.
 
-        Every portfolio that came in has its row: a refused one has a reason and no weight.
+        Every portfolio that came in has its row: a refused one has a reason and no weight. `gap`
+        is the return a year left on the table, a fraction.
         """
         rows = np.flatnonzero(self.data.good)[: self.rounds]
         found = self.frontier.project(self.decisions)
@@ -186,6 +198,10 @@ class Study:
         for column in ("weight_low", "weight_high", "risk_aversion_low", "risk_aversion_high"):
             known = self.preferences
             table[column] = spread(np.nan if known is None else known.investors[column])
+        left = self.gaps
+        table["gap"] = spread(np.nan if left is None else left.investors["gap"])
+        large = spread(0.0 if left is None else left.investors["gap_outlier"])
+        table["gap_outlier"] = large == 1.0
         status = np.full(count, "not reached", dtype=object)
         status[rows] = np.where(self.fit.investors["outlier"], OUTLIER, LEARNED)
         status[~self.data.good] = REFUSED
@@ -228,6 +244,7 @@ class Study:
             "refused": int((~self.data.good).sum()),
             "updates": learned.updates,
             "certified": learned.certified_share,
+            "loss": self.settings.loss,
             "mean_loss": _mean(learned.losses),
             "explained": self.fit.explained,
             "explained_without_outliers": self.fit.explained_without_outliers,
@@ -241,6 +258,9 @@ class Study:
             },
             "seconds": round(self.seconds, 3),
         }
+        if self.gaps is not None:
+            out["mean_gap"], out["median_gap"] = self.gaps.mean, self.gaps.median
+            out["total_gap"], out["gap_outliers"] = self.gaps.total, self.gaps.outliers
         if self.distribution is not None:
             best = self.distribution.best
             out["family"] = {"name": best.name, "p_value": best.p_value, **best.parameters}
