@@ -38,7 +38,7 @@ def gap_chart(
 
     Args:
         curves: The estimated frontier, fractions per period.
-        arrows: One row for each investor with an arrow; a single one is named with its size.
+        arrows: One row for each investor with an arrow; the first one is labelled with its size.
         investors: The other portfolios, drawn faintly; None draws none.
         period: What one period is called in titles.
     """
@@ -77,24 +77,21 @@ def gap_chart(
             x=x, y=y, x2="risk_to:Q", y2="return_to:Q"
         ),
         base.mark_point(
-            shape="triangle-up", filled=True, size=70, color=VERMILLION, opacity=1.0, yOffset=4
+            shape="triangle-up", filled=True, size=45, color=VERMILLION, opacity=1.0, yOffset=4
         ).encode(**end),
-        base.mark_circle(size=80, color=VERMILLION, opacity=1.0).encode(x=x, y=y),
+        base.mark_circle(size=40, color=VERMILLION, opacity=1.0).encode(x=x, y=y),
     ]
-    if len(arrows) == 1:
-        size = (
-            "'+' + format(datum.gap, '.3~%') + ' a year, ' + format(datum.points, '.1~f') + ' bp'"
-        )
-        layers.append(
-            base.transform_calculate(said=size, middle="(datum.return + datum.return_to) / 2")
-            .mark_text(align="left", dx=9, color=VERMILLION, fontSize=13, fontWeight="bold")
-            .encode(x=x, y=alt.Y("middle:Q", title=gain), text="said:N")
-        )
-    some = "Her dot" if len(arrows) == 1 else "Each red dot"
+    label = "'+' + format(datum.gap, '.3~%') + ' a year (' + format(datum.points, '.1~f') + ' bp)'"
+    layers.append(
+        alt.Chart(arrows.head(1))
+        .transform_calculate(said=label, middle="(datum.return + datum.return_to) / 2")
+        .mark_text(align="left", dx=9, color=VERMILLION, fontSize=13, fontWeight="bold")
+        .encode(x=x, y=alt.Y("middle:Q", title=gain), text="said:N", tooltip=tooltip)
+    )
     return titled(
         layers,
         f"Return left on the table (% {period})",
-        f"{some} could be at the arrow's tip: more return, same risk",
+        "Arrows: from what is held to the best return at the same risk",
     )
 
 
