@@ -47,8 +47,25 @@ def together(study: Study) -> None:
 
 def by_segment(table: pd.DataFrame, attribute: str) -> None:
     """What each group leaves on the table."""
-    if "mean_gap" in table:
+    if "mean_gap" not in table:
+        return
+    left, right = st.columns(2)
+    with left:
         show.chart(charts_gaps.gap_segment_chart(table, attribute), "gap_segments")
+    with right:
+        show.table(
+            table,
+            "gap_segments",
+            {
+                "segment": show.text(attribute),
+                "mean_gap": show.percent("Left on the table", "left on the table"),
+                "mean_points": show.number("Basis points", "left on the table", "%.1f"),
+                "median_gap": show.percent("Median", "left on the table"),
+                "share_of_gap": show.percent("Of what all leave"),
+                "gap_outliers": show.number("Outliers", "outlier", "%d"),
+            },
+            alternative="Mean return left on the table by each group of investors",
+        )
 
 
 def one(study: Study, investor: str) -> None:

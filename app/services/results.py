@@ -297,6 +297,7 @@ def segments(study: Study, attribute: str) -> pd.DataFrame:
     table = imop.preference_segments(study.preferences, column.tolist())
     if study.gaps is not None:
         left = imop.gap_segments(study.gaps, column.tolist())
+        left["mean_points"] = frames_gaps.POINTS * left["mean_gap"]
         table = table.merge(left.drop(columns=["investors", "share"]), on="segment")
     return table.assign(segment=table["segment"].astype(str))
 

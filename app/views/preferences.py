@@ -182,9 +182,6 @@ def _groups(study: Study) -> None:
                 "median_risk_aversion": show.number(
                     "Median risk aversion", "risk aversion", "%.2f"
                 ),
-                "mean_gap": show.percent("Left on the table, mean", "left on the table"),
-                "median_gap": show.percent("Median", "left on the table"),
-                "share_of_gap": show.percent("Share of the total"),
                 "outliers": show.number("Outliers", "outlier", "%d"),
             },
             alternative="Mean weight of each group of investors",

@@ -10,6 +10,7 @@ from imop_engine.report.charts_people import tail_chart
 from imop_engine.report.style import (
     BLUE,
     GREY,
+    HEIGHT,
     VERMILLION,
     number,
     percent,
@@ -81,17 +82,20 @@ def gap_chart(
         ).encode(**end),
         base.mark_circle(size=40, color=VERMILLION, opacity=1.0).encode(x=x, y=y),
     ]
-    label = "'+' + format(datum.gap, '.3~%') + ' a year (' + format(datum.points, '.1~f') + ' bp)'"
+    first = arrows.head(1)
+    label = first.assign(
+        middle=(first["return"] + first["return_to"]) / 2,
+        said=[f"+{row.gap:.2%} a year ({row.points:.3g} bp)" for row in first.itertuples()],
+    )
     layers.append(
-        alt.Chart(arrows.head(1))
-        .transform_calculate(said=label, middle="(datum.return + datum.return_to) / 2")
+        alt.Chart(label)
         .mark_text(align="left", dx=9, color=VERMILLION, fontSize=13, fontWeight="bold")
         .encode(x=x, y=alt.Y("middle:Q", title=gain), text="said:N", tooltip=tooltip)
     )
     return titled(
         layers,
         f"Return left on the table (% {period})",
-        "Arrows: from what is held to the best return at the same risk",
+        "Arrow: more return at the same risk",
     )
 
 
@@ -104,13 +108,14 @@ def gap_histogram_chart(bins: pd.DataFrame, threshold: float) -> alt.LayerChart:
         bins: Investors counted by gap, fractions per year.
         threshold: The gap beyond which one is an outlier, a fraction per year.
     """
-    return tail_chart(
+    chart: alt.LayerChart = tail_chart(
         bins,
         threshold,
         axis=AXIS,
         form=DIGITS,
         title="Return left on the table (investors)",
-    )
+    ).properties(height=HEIGHT)
+    return chart
 
 
 def gap_segment_chart(segments: pd.DataFrame, attribute: str) -> alt.LayerChart:

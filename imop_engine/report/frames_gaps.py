@@ -7,11 +7,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from imop_engine.frontier import risk_of
+from imop_engine.frontier import Frontier, risk_of
 from imop_engine.inference.gaps import Gaps
 from imop_engine.report.frames import HELD_FROM
 from imop_engine.report.frames_people import Flags, distance_histogram
-from imop_engine.study import Study
 
 POINTS: Final = 1e4  # basis points in a return of 1
 # Arrows in one picture; more would be a fence.
@@ -20,12 +19,15 @@ ARROWS: Final = 12
 LEAST_GAP: Final = 1e-9
 
 
-def gap_arrows(study: Study, gaps: Gaps, rows: Any = None) -> pd.DataFrame:
+def gap_arrows(
+    frontier: Frontier, portfolios: pd.DataFrame, gaps: Gaps, rows: Any = None
+) -> pd.DataFrame:
     """From each portfolio up to the efficient one at the same risk.
 
     Args:
-        study: The study, for holdings and returns.
-        gaps: What its investors leave on the table.
+        frontier: The estimated one.
+        portfolios: Holdings of each investor in a row, fractions of wealth; the index names her.
+        gaps: What these investors leave on the table.
         rows: Positions of the investors to show; None: those with the largest gaps.
 
     Returns:
@@ -34,14 +36,15 @@ def gap_arrows(study: Study, gaps: Gaps, rows: Any = None) -> pd.DataFrame:
     """
     left = gaps.investors["gap"].to_numpy(dtype=float)
     chosen = np.argsort(-left, kind="stable")[:ARROWS] if rows is None else np.atleast_1d(rows)
-    held, twins = study.decisions.to_numpy(dtype=float)[chosen], gaps.twins[chosen]
+    held, twins = portfolios.to_numpy(dtype=float)[chosen], gaps.twins[chosen]
+    earned = held @ frontier.theta
     return pd.DataFrame(
         {
-            "investor": study.decisions.index.astype(str)[chosen],
-            "risk": risk_of(study.problem, held),
-            "return": held @ study.theta,
-            "risk_to": risk_of(study.problem, twins),
-            "return_to": held @ study.theta + left[chosen],
+            "investor": portfolios.index.astype(str)[chosen],
+            "risk": risk_of(frontier.problem, held),
+            "return": earned,
+            "risk_to": risk_of(frontier.problem, twins),
+            "return_to": earned + left[chosen],
             "gap": left[chosen],
             "points": POINTS * left[chosen],
         }
@@ -62,12 +65,12 @@ def with_points(table: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def gap_outliers(study: Study, gaps: Gaps, most: int) -> pd.DataFrame:
+def gap_outliers(portfolios: pd.DataFrame, gaps: Gaps, most: int) -> pd.DataFrame:
     """Investors who leave far more on the table than the others, the largest gap first.
 
     Args:
-        study: The study, for holdings and names of assets.
-        gaps: What its investors leave on the table.
+        portfolios: Holdings of each investor in a row, fractions of wealth, a column an asset.
+        gaps: What these investors leave on the table.
         most: How many rows at most.
 
     Returns:
@@ -77,11 +80,11 @@ def gap_outliers(study: Study, gaps: Gaps, most: int) -> pd.DataFrame:
     flags: Flags = gaps.investors["gap_outlier"].to_numpy(dtype=bool)
     rows = np.flatnonzero(flags)
     rows = rows[np.argsort(-gaps.investors["gap"].to_numpy()[rows], kind="stable")][:most]
-    change = gaps.twins[rows] - study.decisions.to_numpy(dtype=float)[rows]
-    names = np.array(study.problem.names, dtype=object)
+    change = gaps.twins[rows] - portfolios.to_numpy(dtype=float)[rows]
+    names = np.array(portfolios.columns, dtype=object)
     table = pd.DataFrame(
         {
-            "investor": study.decisions.index.astype(str)[rows],
+            "investor": portfolios.index.astype(str)[rows],
             "gap": gaps.investors["gap"].to_numpy()[rows],
             "sell": _named(names, change.argmin(axis=1), -change.min(axis=1, initial=0.0)),
             "buy": _named(names, change.argmax(axis=1), change.max(axis=1, initial=0.0)),

@@ -228,7 +228,7 @@ def _left(study: Study) -> dict[str, Any] | None:
 
     arrows = gap_chart(
         curve(study.problem, study.theta, ESTIMATED),
-        gap_arrows(study, gaps),
+        gap_arrows(study.frontier, study.decisions, gaps),
         cloud(study.problem, study.theta, study.decisions),
     )
     counts = gap_histogram_chart(gap_histogram(gaps), gaps.threshold)
@@ -254,7 +254,7 @@ def _gap_outliers(study: Study, gaps: Gaps) -> dict[str, Any] | None:
     ]
     return {
         "sentence": investors.gap_outliers_sentence(gaps.outliers, gaps.threshold),
-        "table": _table(gap_outliers(study, gaps, OUTLIERS_SHOWN), columns),
+        "table": _table(gap_outliers(study.decisions, gaps, OUTLIERS_SHOWN), columns),
     }
 
 
