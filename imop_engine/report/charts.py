@@ -303,7 +303,7 @@ LOSS_WORDS = {
     ),
     "efficiency": (
         "mean return left on the table",
-        "Surprise (return per year left on the table)",
+        "Surprise (return left on the table)",
         "By each new portfolio, under the returns so far",
     ),
 }

@@ -96,20 +96,25 @@ def nearest_start(
 
 
 def _with_scale(problem: Problem, decisions: Matrix, history: Vector) -> Problem:
-    """The same problem with one anchor more where those it has leave the scale open."""
+    """The same problem with anchors from the history where those it has leave the scale open."""
     theta = problem.theta
-    if gauge_of(theta.equalities, theta.values).scale_fixed:
+    gauge = gauge_of(theta.equalities, theta.values)
+    if gauge.scale_fixed:
         return problem
     variance = np.einsum("ij,jk,ik->i", decisions, problem.covariance, decisions)
     bold = variance > np.median(variance)
     if not bold.any():
         raise InvalidInput("all portfolios have the same risk, which leaves the scale open.")
-    tilt = decisions[bold].mean(axis=0) - decisions[~bold].mean(axis=0)
-    premium = float(tilt @ history)
+    low, high = decisions[~bold].mean(axis=0), decisions[bold].mean(axis=0)
+    earned, premium = float(low @ history), float((high - low) @ history)
     if premium <= 0.0:  # history contradicts the investors; any scale will do then
         premium = float(np.std(history)) or 1.0
     known = list(zip(theta.equalities, theta.values, strict=True))
-    return with_anchors(problem, [*known, (tilt, premium)], undetermined=True)
+    if gauge.shift_fixed:
+        known.append((high - low, premium))
+    else:
+        known += [(low, earned), (high, earned + premium)]
+    return with_anchors(problem, known, undetermined=True)
 
 
 def _given_back(

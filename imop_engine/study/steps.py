@@ -212,7 +212,7 @@ def _start(problem: Problem, data: StudyData, settings: StudySettings) -> Vector
     """Where the stream begins; None is the paper's zero."""
     if settings.start == "zero":
         return None
-    history: Vector = data.expected_returns.to_numpy(dtype=float)
+    history = np.asarray(data.expected_returns, dtype=np.float64)
     first = data.decisions[:SEARCHED]
     if settings.start == "efficiency":
         try:

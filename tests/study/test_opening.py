@@ -121,7 +121,7 @@ def given():
 def test_a_study_learns_by_the_loss_it_is_told(given):
     chosen = imop.StudySettings(loss="efficiency", refine=False)
     study = exhaust(imop.study_steps(*given, chosen))
-    start = efficiency_opening(study.problem, given[2].to_numpy(), EIGHT.expected_returns)
+    start = efficiency_opening(study.problem, study.data.decisions, EIGHT.expected_returns)
     learner = imop.OnlineLearner(study.problem, "exact", theta0=start, loss="efficiency")
     learner.partial_fit(given[2])
     np.testing.assert_array_equal(study.theta, learner.theta_)
