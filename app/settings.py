@@ -16,7 +16,8 @@ Noise = Literal["round", "gaussian", "uniform", "none"]
 MarketSource = Literal["bundled", "upload", "tickers", "moments"]
 InvestorSource = Literal["simulate", "sample", "upload"]
 Grid = int | Literal["exact"]
-Start = Literal["search", "history", "zero"]
+Start = Literal["efficiency", "search", "history", "zero"]
+Loss = Literal["distance", "efficiency"]
 Anchoring = Literal["history", "assets", "none"]
 Algorithm = Literal["accelerated", "full", "newton"]
 
@@ -128,10 +129,11 @@ class LearnSettings:
     known: tuple[tuple[str, float], ...] = ()  # asset and return, where anchoring is "assets"
     algorithm: Algorithm = "accelerated"
     grid: Grid = "exact"
-    start: Start = "search"
+    start: Start = "efficiency"
     rate: float = 5.0
     level: float = 0.95
     refine: bool = True
+    loss: Loss = "distance"
 
     @property
     def used(self) -> LearnSettings:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from imop_engine.inference.anchors import anchor_by_history, history_anchors, with_anchors
     from imop_engine.inference.estimating_equations import Refined, refine
     from imop_engine.inference.fit import Fit, compare_fit, implied_returns, measure_fit
+    from imop_engine.inference.gaps import Gaps, gap_segments, measure_gaps
     from imop_engine.inference.identify import Identification, identification
     from imop_engine.inference.preferences import (
         FittedFamily,
@@ -68,6 +69,7 @@ _HOME = {
     "theory": ("Constants", "constants"),
     "results": ("Result", "aligned_error", "risk_aversion", "summarize"),
     "inference.fit": ("Fit", "compare_fit", "implied_returns", "measure_fit"),
+    "inference.gaps": ("Gaps", "gap_segments", "measure_gaps"),
     "inference.anchors": ("anchor_by_history", "history_anchors", "with_anchors"),
     "inference.resample": ("Bootstrap", "bootstrap"),
     "inference.identify": ("Identification", "identification"),
@@ -102,6 +104,7 @@ __all__ = [
     "Fit",
     "FittedFamily",
     "Frontier",
+    "Gaps",
     "History",
     "Identification",
     "JointUpdate",
@@ -133,6 +136,7 @@ __all__ = [
     "fit_batch",
     "fit_efficiency",
     "frontier_band",
+    "gap_segments",
     "history_anchors",
     "identification",
     "implicit_update",
@@ -140,6 +144,7 @@ __all__ = [
     "investor_preferences",
     "load_study",
     "measure_fit",
+    "measure_gaps",
     "more_steps",
     "polish",
     "portfolio_problem",

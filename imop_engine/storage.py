@@ -65,6 +65,8 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
         "seed": study.settings.seed,
         "versions": versions(),
         "command": command,
+        "verdict": study.verdict,
+        "checks": [check.to_dict() for check in study.checks],
         "figures": study.figures,
         "assets": list(study.problem.names),
         "estimate": study.theta.tolist(),

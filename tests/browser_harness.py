@@ -238,7 +238,7 @@ def time_many(visit: Visit, history: bytes, portfolios: tuple[str, bytes]) -> di
     seconds["click to result"] = visit.learn()
     started = time.perf_counter()
     visit.open("preferences")
-    visit.expect_charts(4)
+    visit.expect_charts(7)
     seconds["preferences page"] = time.perf_counter() - started
     visit.picture("many-preferences")
     return seconds

@@ -12,11 +12,13 @@ from imop_engine.bundled import market, sample_portfolios
 from imop_engine.errors import InvalidInput
 from imop_engine.report import (
     charts,
+    charts_gaps,
     charts_lab,
     charts_learn,
     charts_market,
     charts_people,
     frames,
+    frames_gaps,
     frames_lab,
     frames_learn,
     frames_market,
@@ -31,6 +33,9 @@ PROBLEM = imop.portfolio_problem(PAPER.covariance, names=PAPER.names)
 PEOPLE = sample_portfolios().set_index("investor")
 FRONTIER = imop.efficient_frontier(PROBLEM, TRUTH)
 WEIGHTS = FRONTIER.project(PEOPLE).weights
+# all of them, and two who hold what nobody should
+MIXED = PEOPLE.copy()
+MIXED.iloc[[3, 40]] = [[0.0] * 7 + [1.0], [1 / 8] * 8]
 CURVE = frames.curve(PROBLEM, TRUTH, style.ESTIMATED)
 POINTS = frames_people.points(PROBLEM, TRUTH, PEOPLE)
 MQP = imop.quadratic_problem(
@@ -77,6 +82,9 @@ SETS = frames_lab.efficient_sets(MQP, RIGHT, WRONG)
 REGION = frames_lab.regions(MQP, RIGHT, WRONG)
 BOTH = frames_learn.compared_returns(RETURNS, RETURNS.assign(estimate=TRUTH + 0.01))
 
+GAPS = imop.measure_gaps(FRONTIER, MIXED)
+ARROWS = frames_gaps.gap_arrows(FRONTIER, MIXED, GAPS)
+
 CHARTS = {
     "assets": charts_market.asset_chart(
         frames_market.assets_table(list(PAPER.names), TRUTH, PAPER.covariance),
@@ -108,6 +116,15 @@ CHARTS = {
     "segments": charts_people.segment_chart(SEGMENTS, "segment"),
     "distances": charts_people.distance_chart(
         frames_people.distance_histogram(np.linspace(0, 0.05, 200), 0.02), 0.02
+    ),
+    "gaps": charts_gaps.gap_chart(CURVE, ARROWS, POINTS),
+    "one gap": charts_gaps.gap_chart(CURVE, ARROWS.head(1)),
+    "gap counts": charts_gaps.gap_histogram_chart(frames_gaps.gap_histogram(GAPS), GAPS.threshold),
+    "gap segments": charts_gaps.gap_segment_chart(
+        imop.gap_segments(GAPS, np.repeat(["a", "b"], len(PEOPLE) // 2)), "segment"
+    ),
+    "losses as gaps": charts.loss_chart(
+        frames.loss_blocks(np.linspace(1e-2, 1e-4, 500)), "efficiency"
     ),
     "settling": charts_learn.settling_chart(frames_learn.estimates(TRAIL, PAPER.names)),
     "intervals": charts_learn.interval_chart(RETURNS),
@@ -158,6 +175,46 @@ def test_every_chart_says_what_it_shows_in_which_unit_and_answers_the_mouse(name
 def test_no_chart_carries_more_rows_than_a_browser_draws_at_once(name):
     spec = CHARTS[name].to_dict()
     assert sum(len(rows) for rows in spec["datasets"].values()) <= 5000
+
+
+def test_arrows_lead_straight_up_to_the_frontier_by_the_gap():
+    """Her dot, the frontier above it, the arrow between; the largest gap is written beside it."""
+    assert ARROWS["gap"].is_monotonic_decreasing
+    assert set(ARROWS["investor"][:2]) <= set(MIXED.index[[3, 40]].astype(str)) | {
+        ARROWS["investor"][0]
+    }
+    inside = ARROWS[ARROWS["risk"] < CURVE["risk"].max()]
+    np.testing.assert_allclose(inside["risk_to"], inside["risk"], atol=1e-9)
+    # Between two points of the curve the frontier lies above their chord.
+    chord = np.interp(inside["risk"], CURVE["risk"], CURVE["return"])
+    assert (inside["return_to"] >= chord - 1e-9).all()
+    np.testing.assert_allclose(inside["return_to"], chord, atol=5e-4)
+    np.testing.assert_allclose(ARROWS["return_to"] - ARROWS["return"], ARROWS["gap"])
+    label = CHARTS["one gap"].to_dict()["layer"][-1]
+    rows = CHARTS["one gap"].to_dict()["datasets"][label["data"]["name"]]
+    assert rows[0]["said"] == f"+{ARROWS['gap'][0]:.2%} a year ({ARROWS['points'][0]:.3g} bp)"
+
+
+def test_charts_of_losses_say_which_loss_it_is():
+    both = [CHARTS["live losses"].to_dict(), CHARTS["losses as gaps"].to_dict()]
+    titles = [spec["title"]["text"] for spec in both]
+    axes = [spec["layer"][0]["encoding"]["y"]["title"] for spec in both]
+    assert "squared share of wealth" in titles[0]
+    assert "left on the table" in titles[1]
+    assert axes == [
+        "mean squared distance (log scale)",
+        "mean return left on the table (log scale)",
+    ]
+
+
+def test_gap_outliers_say_what_to_exchange():
+    table = frames_gaps.gap_outliers(MIXED, GAPS, 10)
+    assert len(table) == GAPS.outliers > 0
+    np.testing.assert_allclose(table["gap_points"], 1e4 * table["gap"])
+    at = list(MIXED.index.astype(str)).index(table["investor"][0])
+    change = GAPS.twins[at] - MIXED.to_numpy()[at]
+    assert table["buy"][0] == f"{MIXED.columns[change.argmax()]} ({change.max():.0%})"
+    assert table["sell"][0] == f"{MIXED.columns[change.argmin()]} ({-change.min():.0%})"
 
 
 def test_selections_have_the_names_that_pages_read():

@@ -9,7 +9,7 @@ import streamlit as st
 from imop_app.components.show import escape
 from imop_app.services import learning
 from imop_app.services import market as markets
-from imop_app.settings import GRIDS, Algorithm, Anchoring, Grid, LearnSettings, Start
+from imop_app.settings import GRIDS, Algorithm, Anchoring, Grid, LearnSettings, Loss, Start
 from imop_app.state import AppState, place
 from imop_engine.sentences.words import word
 
@@ -26,13 +26,24 @@ ANCHORING_SAID: Final[dict[Anchoring, str]] = {
     "none": "Then only the *order and the proportions* of the returns mean something, not their "
     "level or scale: adding a constant to all, or multiplying all, changes no portfolio.",
 }
+LOSSES: Final[dict[Loss, str]] = {
+    "distance": "Distance to the frontier",
+    "efficiency": "Return left on the table",
+}
+LOSS_SAID: Final[dict[Loss, str]] = {
+    "distance": "Beliefs move until each portfolio lies nearer to the frontier, in shares of "
+    "wealth: the paper's way.",
+    "efficiency": "Beliefs move until each portfolio leaves less return on the table at its own "
+    "risk, in per cent a year: it learns from any first guess and needs no weights.",
+}
 ALGORITHMS: Final[dict[Algorithm, str]] = {
     "accelerated": "Accelerated",
     "full": "Full",
     "newton": "Newton",
 }
 STARTS: Final[dict[Start, str]] = {
-    "search": "Found among the first portfolios",
+    "efficiency": "Where the first portfolios leave least on the table",
+    "search": "Searched among the first portfolios",
     "history": "The history",
     "zero": "Zero (as in the paper)",
 }
@@ -55,10 +66,10 @@ def choose(state: AppState) -> LearnSettings:
         with left:
             anchoring, known = _anchors(state, before)
         with right:
-            algorithm, grid = _method(before)
+            loss, algorithm, grid = _method(before)
         with st.expander("Advanced", icon=":material/settings:"):
             start, rate, level, refine = _advanced(before)
-    after = LearnSettings(anchoring, known, algorithm, grid, start, rate, level, refine)
+    after = LearnSettings(anchoring, known, algorithm, grid, start, rate, level, refine, loss)
     if after != before:
         state.choose_learning(after)
         st.rerun()
@@ -110,7 +121,20 @@ def _anchors(
     return anchoring, tuple(known)
 
 
-def _method(before: LearnSettings) -> tuple[Algorithm, Grid]:
+def _method(before: LearnSettings) -> tuple[Loss, Algorithm, Grid]:
+    loss = st.segmented_control(
+        "What each portfolio makes smaller",
+        list(LOSSES),
+        format_func=LOSSES.__getitem__,
+        default=before.loss,
+        key="learn_loss",
+        required=True,
+        wrap=True,
+        help=word("loss"),
+    )
+    st.caption(LOSS_SAID[loss])
+    if loss == "efficiency":  # it has one exact update, and no weights to try
+        return loss, "accelerated", before.grid
     algorithm = st.segmented_control(
         "Algorithm",
         [name for name in ALGORITHMS if name in learning.algorithms()],
@@ -131,7 +155,7 @@ def _method(before: LearnSettings) -> tuple[Algorithm, Grid]:
     )
     if algorithm == "full" and grid == "exact":
         st.caption(":orange[The full algorithm needs a grid: choose a number of weights.]")
-    return algorithm, grid
+    return loss, algorithm, grid
 
 
 def _advanced(before: LearnSettings) -> tuple[Start, float, float, bool]:

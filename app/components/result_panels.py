@@ -27,6 +27,7 @@ def key_figures(study: Study) -> None:
         ("Explained", results.explained_said(figures["explained"]), "explained"),
         ("Risk aversion", f"{figures['median_risk_aversion']:.2f}", "risk aversion"),
         ("Outliers", f"{figures['outliers']:,}", "outlier"),
+        ("Left on the table", results.mean_gap_said(study), "left on the table"),
         ("Certified", f"{figures['certified']:.1%}", "certified"),
     ]
     error = results.fixed_error(study)
@@ -62,7 +63,7 @@ def learning_history(study: Study) -> None:
         if estimates is not None:
             show.chart(charts_learn.settling_chart(estimates), "settling")
     with right:
-        show.chart(charts.loss_chart(losses), "losses")
+        show.chart(charts.loss_chart(losses, study.settings.loss), "losses")
 
 
 def returns_table(returns: pd.DataFrame) -> None:

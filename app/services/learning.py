@@ -54,7 +54,7 @@ def defaults(market: MarketSettings, batch: InvestorBatch) -> LearnSettings:
     given_away = batch.source == "sample" or (
         batch.source == "simulate" and batch.simulation.views == 0.0
     )
-    return LearnSettings(start="zero" if given_away else "search")
+    return LearnSettings(start="zero" if given_away else "efficiency")
 
 
 def algorithms() -> tuple[str, ...]:
@@ -97,6 +97,7 @@ def study_settings(settings: Settings, data: Market) -> StudySettings:
         anchors=anchors,
         upper=caps or 1.0,
         bounds=settings.market.bounds,
+        loss=learn.loss,
         start=learn.start,
         level=learn.level,
         refine=learn.refine,

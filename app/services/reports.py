@@ -16,10 +16,10 @@ import pandas as pd
 import streamlit as st
 
 from imop_app.home import data_folder
-from imop_app.services import results
+from imop_app.services import gaps, results
 from imop_app.services.errors import AppError, sentences
 from imop_app.store import RunRecord
-from imop_engine.report import charts, charts_learn, charts_people, pictures
+from imop_engine.report import charts, charts_gaps, charts_learn, charts_people, pictures
 from imop_engine.study import Study
 
 SHELL: Final = "shell"  # folder of a run with its data as files for the command line
@@ -30,6 +30,7 @@ PICTURES: Final[dict[str, str]] = {
     "returns": "Returns",
     "composition": "Composition",
     "weights": "Weights",
+    "gaps": "Left on the table",
 }
 
 
@@ -138,8 +139,16 @@ def _chart(study: Study, name: str) -> Any:
         "weights": lambda: charts_people.preference_chart(
             wants.weight_bins, wants.fitted, brush=False
         ),
+        "gaps": lambda: charts_gaps.gap_chart(wants.curves, _arrows(study), seen.cloud),
     }
     return makers[name]()
+
+
+def _arrows(study: Study) -> pd.DataFrame:
+    found = gaps.picture(study)
+    if found is None:
+        raise AppError("What investors leave on the table could not be measured for this run.")
+    return found.arrows
 
 
 def write_shell_inputs(study: Study, location: str) -> None:
@@ -178,7 +187,8 @@ def command_line(record: RunRecord, location: str) -> str:
     parts += ["--covariance", str(folder / "covariance.csv"), "--duplicates", "keep"]
     learn = settings.learn
     parts += ["--weights", str(learn.grid), "--algorithm", learn.algorithm]
-    parts += ["--rate", f"{learn.rate:g}", "--start", learn.start, "--level", f"{learn.level:g}"]
+    parts += ["--loss", learn.loss, "--rate", f"{learn.rate:g}", "--start", learn.start]
+    parts += ["--level", f"{learn.level:g}"]
     parts += ["--refine" if learn.refine else "--no-refine"]
     for name, value in learn.known if learn.anchoring == "assets" else ():
         parts += ["--anchor", f"{name}={value!r}"]

@@ -15,9 +15,9 @@ import imop_engine as imop
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import PREPARATION
 from imop_app.store import RunRecord, RunStore
-from imop_engine.report import frames, frames_learn, frames_people, style
+from imop_engine.report import frames, frames_gaps, frames_learn, frames_people, style
 from imop_engine.sentences import investors as say
-from imop_engine.sentences.numbers import explained
+from imop_engine.sentences.numbers import explained, percent_cell
 from imop_engine.study import Study
 
 # Dots on the frontier beside the histogram; chosen ones come first.
@@ -121,6 +121,11 @@ def fixed_error(study: Study) -> float | None:
     return frames_learn.fixed_error(study.frame_returns)
 
 
+def mean_gap_said(study: Study) -> str:
+    """The mean return per year that investors leave on the table."""
+    return percent_cell(study.figures.get("mean_gap", np.nan), 3)
+
+
 def learning_history(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:
     """The estimates while portfolios came in, and how far each block of them was off."""
     return frames_learn.kept_estimates(study), frames.loss_blocks(study.state.learned.losses)
@@ -134,7 +139,7 @@ def notes(study: Study) -> tuple[str, ...]:
 @sentences
 def frontier(study: Study) -> FrontierPicture:
     """The tables behind the page of the frontier; kept with the study."""
-    return _frontier(_key(study), study)
+    return _frontier(key_of(study), study)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -184,13 +189,14 @@ def returns_table(study: Study) -> pd.DataFrame:
 @sentences
 def preferences(study: Study) -> PreferencePicture:
     """The tables behind the page of preferences; kept with the study."""
-    return _preferences(_key(study), study)
+    return _preferences(key_of(study), study)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _preferences(key: str, _study: Study) -> PreferencePicture:
     table = _study.frame_investors
     table = table[np.isfinite(table["weight"])].reset_index(drop=True)
+    table = frames_gaps.with_points(table)
     known = _study.distribution
     weights = table["weight"].to_numpy(dtype=float)
     bins = frames_people.weight_histogram(weights)
@@ -246,9 +252,23 @@ def dots(picture: PreferencePicture, flags: np.ndarray) -> pd.DataFrame:
     return frames_people.thinned(table, DOTS, flags)
 
 
-def chosen_table(picture: PreferencePicture, flags: np.ndarray) -> pd.DataFrame:
-    """The rows of the chosen investors; all of them where none was chosen."""
-    return picture.investors[flags] if flags.any() else picture.investors
+def all_dots(picture: PreferencePicture) -> pd.DataFrame:
+    """The investors on the risk-return plane; thinned when many."""
+    return frames_people.thinned(picture.points, DOTS)
+
+
+def chosen_table(
+    picture: PreferencePicture, flags: np.ndarray, order: str | None = None
+) -> pd.DataFrame:
+    """The rows of the chosen investors; all of them where none was chosen.
+
+    Args:
+        picture: The tables of the page.
+        flags: Which investors were chosen.
+        order: The column that comes largest first; None keeps the stream's order.
+    """
+    rows = picture.investors[flags] if flags.any() else picture.investors
+    return rows if order is None else rows.sort_values(order, ascending=False, kind="stable")
 
 
 def chosen_said(picture: PreferencePicture, flags: np.ndarray) -> str:
@@ -275,6 +295,10 @@ def segments(study: Study, attribute: str) -> pd.DataFrame:
         raise AppError("The weights have no intervals, so groups cannot be compared.")
     column = study.data.attributes[attribute][study.data.good].iloc[: study.rounds]
     table = imop.preference_segments(study.preferences, column.tolist())
+    if study.gaps is not None:
+        left = imop.gap_segments(study.gaps, column.tolist())
+        left["mean_points"] = frames_gaps.POINTS * left["mean_gap"]
+        table = table.merge(left.drop(columns=["investors", "share"]), on="segment")
     return table.assign(segment=table["segment"].astype(str))
 
 
@@ -333,6 +357,6 @@ def compare(left: Study, right: Study) -> Comparison:
     )
 
 
-def _key(study: Study) -> str:
+def key_of(study: Study) -> str:
     """What names a study in a cache: its estimate and its portfolios, to the last bit."""
     return f"{study.state.seen}-{study.theta.tobytes().hex()}-{study.settings!r}"

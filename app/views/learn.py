@@ -117,7 +117,7 @@ def _live(state: AppState, job: Job) -> None:
         show.chart(charts_learn.live_frontier_chart(seen.curves, seen.cloud), "live_frontier")
     with right:
         show.chart(charts_learn.settling_chart(seen.estimates), "live_estimates")
-    show.chart(charts.loss_chart(seen.losses), "live_losses")
+    show.chart(charts.loss_chart(seen.losses, job.settings.learn.loss), "live_losses")
 
 
 def _result(state: AppState) -> None:

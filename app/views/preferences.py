@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from imop_app.components import frame, show
+from imop_app.components import frame, gap_panels, show
 from imop_app.services import results
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
@@ -15,6 +15,13 @@ from imop_engine.sentences.words import word
 from imop_engine.study import Study
 
 ROWS: Final = 100
+HIDDEN: Final = ("reason", "risk_aversion_low", "risk_aversion_high", "gap_outlier")
+ORDERS: Final[dict[str | None, str]] = {
+    None: "As they came",
+    "gap": "Most left on the table first",
+    "distance": "Furthest from the frontier first",
+    "weight": "Boldest first",
+}
 
 
 def page() -> None:
@@ -38,6 +45,7 @@ def page() -> None:
                 frame.link(state, "learn", "Go and learn")
             return
         _together(study)
+        gap_panels.together(study)
         _groups(study)
         _outliers(study)
         _one(state, study)
@@ -89,9 +97,16 @@ def _interval(picked: Any) -> tuple[float, float] | None:
 
 
 def _table(picture: results.PreferencePicture, flags: Any) -> None:
-    rows = results.chosen_table(picture, flags)
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left, middle, right = st.columns([3, 2, 1], vertical_alignment="bottom")
     left.markdown(f"**{results.chosen_said(picture, flags)}**")
+    order = middle.selectbox(
+        "Order",
+        list(ORDERS),
+        format_func=ORDERS.__getitem__,
+        key="preference_order",
+        help="Of all rows, not only of those on this page of the table.",
+    )
+    rows = results.chosen_table(picture, flags, order)
     with right:
         page_number = show.pages(len(rows), ROWS, "preference_page")
     part = rows.iloc[page_number * ROWS : (page_number + 1) * ROWS]
@@ -102,18 +117,20 @@ def _table(picture: results.PreferencePicture, flags: Any) -> None:
         "weight_high": show.number("At most", "interval", "%.3f"),
         "risk_aversion": show.number("Risk aversion", "risk aversion", "%.2f"),
         "distance": show.number("Distance", "distance", "%.4f"),
+        "gap": show.percent("Left on the table", "left on the table"),
+        "gap_points": show.number("Basis points", "left on the table", "%.1f"),
         "status": show.text("Status", "outlier"),
     }
     others = {
         name: show.text(str(name))
         for name in part.columns
-        if name not in known and name not in ("reason", "risk_aversion_low", "risk_aversion_high")
+        if name not in known and name not in HIDDEN
     }
     show.table(
         part,
         "preferences",
         {**known, **others},
-        alternative="Weight, risk aversion and distance of the chosen investors",
+        alternative="Weight, risk aversion, distance and gap of the chosen investors",
         height=290,
     )
 
@@ -169,6 +186,7 @@ def _groups(study: Study) -> None:
             },
             alternative="Mean weight of each group of investors",
         )
+    gap_panels.by_segment(table, attribute)
 
 
 def _outliers(study: Study) -> None:
@@ -218,4 +236,8 @@ def _one(state: AppState, study: Study) -> None:
         return
     row, held = found
     st.markdown(show.escape(results.investor_said(row)))
-    show.chart(charts_people.composition_chart(held, investor), "one_investor")
+    left, right = st.columns(2)
+    with left:
+        show.chart(charts_people.composition_chart(held, investor), "one_investor")
+    with right:
+        gap_panels.one(study, investor)

@@ -38,6 +38,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated investors.")] = (
         DEFAULT_SEED
     ),
+    loss: options.Loss = "distance",
     as_json: options.Json = False,
 ) -> None:
     """Learn eight securities' expected returns from simulated investors.
@@ -45,14 +46,17 @@ def demo(
     The returns of securities 1 and 7 are taken as known: portfolios tell returns only up to a
     shift and a scale, and two known returns fix both.
     """
-    result, figures = _learn_paper_market(investors, common.parse_weights(weights), seed)
+    result, figures = _learn_paper_market(investors, common.parse_weights(weights), seed, loss)
     if as_json:
         typer.echo(json.dumps(figures, indent=2))
     else:
         _print_demo(result, figures)
 
 
-def _learn_paper_market(count: int, weights: int | str, seed: int) -> tuple[Result, dict[str, Any]]:
+def _learn_paper_market(
+    count: int, weights: int | str, seed: int, loss: str
+) -> tuple[Result, dict[str, Any]]:
+    """Args: how many investors, weights to try for each, the seed, and the loss."""
     import numpy as np
     from rich.console import Console
     from rich.progress import track
@@ -70,7 +74,7 @@ def _learn_paper_market(count: int, weights: int | str, seed: int) -> tuple[Resu
         anchors={paper.names[i]: float(truth[i]) for i in ANCHORED},
     )
     seen = simulate_investors(problem, truth, count, rng=np.random.default_rng(seed))
-    learner = imop.OnlineLearner(problem, weights=weights)
+    learner = imop.OnlineLearner(problem, weights=weights, loss=loss)
     started = time.perf_counter()
     for first in track(
         range(0, count, DEMO_CHUNK),
@@ -89,6 +93,7 @@ def _learn_paper_market(count: int, weights: int | str, seed: int) -> tuple[Resu
         "aligned_error": result.aligned_error,
         "rounds": learner.rounds_,
         "weights": weights,
+        "loss": loss,
         "seed": seed,
         "seconds": round(seconds, 3),
         "certified": learner.certified_,
@@ -104,7 +109,8 @@ def _print_demo(result: Result, figures: dict[str, Any]) -> None:
     from imop_engine.report.frames import weight_bins, weight_edges
     from imop_engine.sentences.returns import estimate_error
 
-    grid = figures["weights"] if isinstance(figures["weights"], int) else None
+    gridded = isinstance(figures["weights"], int) and figures["loss"] == "distance"
+    grid = figures["weights"] if gridded else None
     console = Console()
     table = Table(title="Expected returns per year", title_justify="left")
     table.add_column("asset")

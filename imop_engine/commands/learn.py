@@ -17,6 +17,7 @@ from imop_engine.commands.options import (
     HistoryFileOptions,
     Json,
     LimitOptions,
+    Loss,
     MarketFiles,
     Seed,
     YahooOptions,
@@ -112,7 +113,10 @@ class LearningOptions:
     forgetting: Annotated[
         float, typer.Option(help="What newton keeps each round; 0.99 follows changing beliefs.")
     ] = 1.0
-    start: Annotated[str, typer.Option(help="Where to start: search, history or zero.")] = "search"
+    loss: Loss = "distance"
+    start: Annotated[
+        str, typer.Option(help="Where to start: efficiency, search, history or zero.")
+    ] = "efficiency"
     refine: Annotated[
         bool, typer.Option("--refine/--no-refine", help="Fit all portfolios together at the end.")
     ] = True
@@ -214,6 +218,7 @@ def _settings(
         anchors=anchors,
         upper=upper,
         bounds=known.bounds,
+        loss=learner.loss,
         start=learner.start,
         refine=learner.refine,
         level=learner.level,

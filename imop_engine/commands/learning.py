@@ -203,6 +203,8 @@ def show(study: Study, out: Path | None) -> None:
     console.print(view)
     middle = median_preference_short(figures["median_weight"], figures["median_risk_aversion"])
     lines = [study.fit.sentence(), middle]
+    if study.gaps is not None:
+        lines.append(study.gaps.sentence())
     if "raw_error" in figures:
         lines.append(f"{estimate_error(figures['raw_error'], figures['aligned_error'], 5)}.")
     if figures["refused"]:

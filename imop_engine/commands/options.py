@@ -87,6 +87,14 @@ Caps = Annotated[
     list[str] | None, typer.Option("--cap", help="Cap of one asset, as ASSET=0.3; repeatable.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Loss = Annotated[
+    str,
+    typer.Option(
+        "--loss",
+        help="What is made small: distance to the frontier (squared, as in the paper), or "
+        "efficiency: return a year left on the table.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of whatever is drawn at random.")]
 
 

@@ -71,7 +71,7 @@ def identification_of_beliefs(
     subspace = IdentifiedSubspace.of(problem.theta, fit.information)
     strays = tiny / STRAYS
     bounds = return_bounds(info, Y, sample, max(strays, 1e-6), level)
-    holding = (Y > tiny).sum(axis=0)
+    holding = (tiny < Y).sum(axis=0)
     lost = np.where(fit.informed, 0, unexplained(info, Y, noise.sd).sum(axis=0))
     return report(
         problem, theta, Refined(theta, 0, fit.converged, 0.0),
@@ -81,9 +81,7 @@ def identification_of_beliefs(
     )  # fmt: skip
 
 
-def _replayed(
-    problem: Problem, fit: BeliefFit, tiny: float, seed: int
-) -> tuple[Vector, float]:
+def _replayed(problem: Problem, fit: BeliefFit, tiny: float, seed: int) -> tuple[Vector, float]:
     """What the estimate of such a study is off by, and the dispersion without that error."""
     here = anchored(problem, fit.beliefs)
     rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from imop_engine.arguments import Matrix, Vector
 from imop_engine.efficiency_gap.fit import fit_efficiency
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
+from imop_engine.gauge import gauge_of
 from imop_engine.inference.estimating_equations import least_investors
 from imop_engine.inference.estimators import (
     BELIEFS,
@@ -107,6 +108,8 @@ def estimate_returns(
     Returns:
         The estimate, who takes part in it, and how the ways compare.
     """
+    if not gauge_of(problem.theta.equalities, problem.theta.values).fixed:
+        return _without_scale(problem, Y, starts)
     least = least_investors(len(Y))
     tiny = stray_limit(problem, Y, least)
     found = trim(problem, Y, tiny, least) if trimming else _all_of(problem, Y)
@@ -148,6 +151,16 @@ def _noise(problem: Problem, Y: Matrix, theta: Vector) -> float:
         return float(np.sqrt(np.mean((Y - frontier.project(Y).points) ** 2)))
 
 
+def _without_scale(problem: Problem, Y: Matrix, starts: tuple[Vector, ...]) -> Estimate:
+    """Where anchors leave shift or scale open, returns are settled where the search has come."""
+    start = problem.theta.nearest(starts[0] if starts else np.zeros(problem.n))
+    fitted = {HOLDINGS: ESTIMATORS[HOLDINGS](problem, Y, 0.0, start)}
+    theta = fitted[HOLDINGS].theta
+    nobody = np.ones(len(Y), bool)
+    noise_sd = _noise(problem, Y, theta)
+    return Estimate(problem, theta, HOLDINGS, nobody, np.inf, 0.0, noise_sd, fitted, {}, None)
+
+
 def _all_of(problem: Problem, Y: Matrix) -> Trimmed:
     return everyone(problem, Y, implied_returns(problem, Y.mean(axis=0)))
 
@@ -161,9 +174,7 @@ def _fits(
         others.append(fit_efficiency(problem, Positions.of(problem, Y, tiny).portfolios).theta)
     except (ImopError, np.linalg.LinAlgError):
         pass  # the others will do
-    inside = [
-        problem.theta.nearest(one) for one in (*starts, *others) if np.all(np.isfinite(one))
-    ]
+    inside = [problem.theta.nearest(one) for one in (*starts, *others) if np.all(np.isfinite(one))]
     losses = [float(np.sum(_distances(problem, Y, one) ** 2)) for one in inside]
     start = inside[int(np.argmin(losses))]
     fitted: dict[str, Fitted] = {}

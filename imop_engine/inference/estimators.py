@@ -64,23 +64,23 @@ def errors_in_holdings(problem: Problem, Y: Matrix, tiny: float, start: Vector) 
         start: yearly returns.
     """
     del tiny
-    best, least = start, _loss(problem, Y, start)
+    best, least = start, total_loss(problem, Y, start)
     solution: Refined | None = None
     for _ in range(TURNS):
         before = least
         solution = refine_counts(problem, Y, best)
-        loss = _loss(problem, Y, solution.theta)
+        loss = total_loss(problem, Y, solution.theta)
         if loss < least:
             best, least = solution.theta, loss
         if solution.converged and loss <= (1.0 + SLACK) * least:
             break
         polished = polish(problem, Y, best).theta
-        loss = _loss(problem, Y, polished)
+        loss = total_loss(problem, Y, polished)
         if loss < least:
             best, least = polished, loss
         if least >= (1.0 - GAINED) * before:
             break
-    if solution is not None and _loss(problem, Y, solution.theta) <= (1.0 + SLACK) * least:
+    if solution is not None and total_loss(problem, Y, solution.theta) <= (1.0 + SLACK) * least:
         return Fitted(solution.theta, solution)
     return Fitted(best)
 
@@ -161,13 +161,20 @@ def explained_elsewhere(
             inside, outside = Y[folds != fold], Y[folds == fold]
             try:
                 found = ESTIMATORS[name](problem, inside, tiny, fitted[name].theta).theta
-                missed += _loss(problem, outside, found)
+                missed += total_loss(problem, outside, found)
             except (ImopError, np.linalg.LinAlgError):
                 missed = np.inf
         shares[name] = 1.0 - missed / spread if spread > 0 else float(missed == 0.0)
     return shares
 
 
-def _loss(problem: Problem, Y: Matrix, theta: Vector) -> float:
+def total_loss(problem: Problem, Y: Matrix, theta: Vector) -> float:
+    """Squared distances of all portfolios to the frontier of theta.
+
+    Args:
+        problem: a portfolio problem.
+        Y: one row for each investor, fractions of wealth.
+        theta: yearly expected returns.
+    """
     distances = efficient_frontier(problem, theta).project(Y).distances
     return float(np.sum(distances**2))

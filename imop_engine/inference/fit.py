@@ -190,11 +190,16 @@ def explained_share(decisions: Matrix, distances: Vector) -> float:
     return 1.0 - missed / spread if spread > 0 else float(missed == 0.0)
 
 
-def outlier_threshold(distances: Vector) -> float:
-    """Distance beyond which an investor is called an outlier; the rule is in `measure_fit`."""
+def outlier_threshold(distances: Vector, floor: float = OUTLIER_FLOOR) -> float:
+    """Distance beyond which an investor is called an outlier; the rule is in `measure_fit`.
+
+    Args:
+        distances: One for each investor.
+        floor: The least threshold, in the same unit.
+    """
     middle = float(np.median(distances))
     spread = MAD_TO_SD * float(np.median(np.abs(distances - middle)))
-    return max(middle + OUTLIER_SPREADS * spread, OUTLIER_FLOOR)
+    return max(middle + OUTLIER_SPREADS * spread, floor)
 
 
 def estimate_noise(

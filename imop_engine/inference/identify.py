@@ -203,7 +203,7 @@ def in_file(Y: Matrix, noise_sd: float) -> NDArray[np.int64]:
         Y: The holdings of each investor in a row, fractions of wealth.
         noise_sd: Holdings up to two of these, a hundredth at most, are errors.
     """
-    result: NDArray[np.int64] = (Y > min(0.01, 2.0 * noise_sd)).sum(axis=0)
+    result: NDArray[np.int64] = (min(0.01, 2.0 * noise_sd) < Y).sum(axis=0)
     return result
 
 

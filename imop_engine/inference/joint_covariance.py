@@ -163,7 +163,9 @@ class _Search:
         share = 1.0
         while share > SHORTEST:
             A, theta = point.A + share * dA, point.theta + share * dr
-            inside = np.all((theta >= self.problem.theta.lower) & (theta <= self.problem.theta.upper))
+            inside = np.all(
+                (theta >= self.problem.theta.lower) & (theta <= self.problem.theta.upper)
+            )
             if inside and 1.0 + np.linalg.eigvalsh(A)[0] > LEAST_EIGENVALUE:
                 try:
                     there = self.at(A, theta)

@@ -25,6 +25,7 @@ from scipy.stats import chi2
 from imop_engine.arguments import Vector, vector
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier
+from imop_engine.inference.attribute_groups import attribute_groups
 from imop_engine.inference.family_fit import fit_counts
 from imop_engine.inference.fit import (
     Noise,
@@ -49,8 +50,6 @@ from imop_engine.weight_families import fitted_families
 from imop_engine.weight_families.base import Family
 
 LEAST_INVESTORS: Final = 20  # fewer than this say little of a distribution with two parameters
-MOST_SEGMENTS: Final = 10  # a number with more values than this is cut at its quartiles
-MISSING: Final = "(missing)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +323,7 @@ def preference_segments(preferences: Preferences, attribute: Any) -> pd.DataFram
     level of the investors' intervals, for the mean weight of the group.
     """
     table = preferences.investors
-    groups = _groups(table, attribute)
+    groups = attribute_groups(table.index, attribute)
     rows = []
     for name, part in table.groupby(groups, sort=True, observed=True):
         w = part["weight"].to_numpy(dtype=float)
@@ -387,24 +386,3 @@ def _test(
     chi_square = float(np.sum((counts - expected) ** 2 / expected))
     degrees = len(counts) - 1 - family.free(inner)
     return chi_square, max(degrees, 0), len(counts)
-
-
-def _groups(table: pd.DataFrame, attribute: Any) -> pd.Series[Any]:
-    if isinstance(attribute, pd.Series):
-        matches = attribute.index.is_unique and bool(table.index.isin(attribute.index).all())
-        values: Any = attribute.reindex(table.index) if matches else attribute
-    else:
-        values = list(attribute)
-        matches = len(values) == len(table)
-    if not matches:
-        raise InvalidInput(
-            f"the attribute does not match the {len(table)} investors; give a Series with their "
-            "labels, or a list with one value for each in their order."
-        )
-    column = pd.Series(values, index=table.index)
-    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    if number and column.nunique() > MOST_SEGMENTS:
-        column = pd.qcut(column, 4, duplicates="drop")
-    named = column.astype(object).where(column.notna(), MISSING)
-    order = [*column.dropna().sort_values().unique(), *([MISSING] if column.isna().any() else [])]
-    return pd.Series(pd.Categorical(named, categories=order, ordered=True), index=table.index)

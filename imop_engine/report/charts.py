@@ -294,24 +294,45 @@ def _decades(values: pd.Series) -> list[float]:
     return [10.0**power for power in range(low, high + 1)]
 
 
-def loss_chart(losses: pd.DataFrame) -> alt.LayerChart:
-    """How far each investor's portfolio lay from the estimated frontier when it came in.
+# What a loss is called: on the axis and in tooltips, in the title, below it.
+LOSS_WORDS = {
+    "distance": (
+        "mean squared distance",
+        "Surprise (squared share of wealth)",
+        "From each new portfolio to the frontier so far",
+    ),
+    "efficiency": (
+        "mean return left on the table",
+        "Surprise (return left on the table)",
+        "By each new portfolio, under the returns so far",
+    ),
+}
 
-    `losses` has first, last and loss: the mean squared distance over those investors.
+
+def loss_chart(losses: pd.DataFrame, loss: str = "distance") -> alt.LayerChart:
+    """How badly each investor's portfolio was explained by the estimate when it came in.
+
+    `losses` has first, last and loss: the mean over those investors.
+
+    Args:
+        losses: One row for each block of investors.
+        loss: What is averaged: squared "distance" to the frontier, or ("efficiency") the return
+            left on the table, per year.
     """
+    what, title, subtitle = LOSS_WORDS[loss]
     base = alt.Chart(losses[losses["loss"] > 0]).encode(
         x=alt.X("last:Q", title="investors seen").axis(format=",d"),
-        y=alt.Y("loss:Q", title="mean squared distance (log scale)")
+        y=alt.Y("loss:Q", title=f"{what} (log scale)")
         .scale(type="log")
         .axis(labelExpr=SMALL, values=_decades(losses["loss"])),
         tooltip=[
             alt.Tooltip("first:Q", title="from investor", format=",d"),
             alt.Tooltip("last:Q", title="to investor", format=",d"),
-            alt.Tooltip("loss:Q", title="mean squared distance", format=".3g"),
+            alt.Tooltip("loss:Q", title=what, format=".3g"),
         ],
     )
     return titled(
         [base.mark_line(strokeWidth=2, color=BLUE), base.mark_circle(size=24, color=BLUE)],
-        "Surprise (squared share of wealth)",
-        "From each new portfolio to the frontier so far",
+        title,
+        subtitle,
     )

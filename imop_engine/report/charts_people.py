@@ -309,17 +309,40 @@ def distance_chart(bins: pd.DataFrame, threshold: float) -> alt.LayerChart:
 
     `bins` has low, high, count and outlier.
     """
-    x = alt.X("low:Q", title="distance from the frontier (share of wealth)")
+    return tail_chart(
+        bins,
+        threshold,
+        axis="distance from the frontier (share of wealth)",
+        form=".3~g",
+        title="Distance to the frontier (investors)",
+    )
+
+
+def tail_chart(
+    bins: pd.DataFrame, threshold: float, *, axis: str, form: str, title: str
+) -> alt.LayerChart:
+    """A histogram with many investors near zero and a few far out, who are outliers.
+
+    `bins` has low, high, count and outlier.
+
+    Args:
+        bins: Investors counted by what is on the axis.
+        threshold: Where outliers begin, in its unit.
+        axis: What it shows, with the unit.
+        form: How its numbers are written, in d3's notation.
+        title: Of the chart.
+    """
+    x = alt.X("low:Q", title=axis)
     tooltip = [
-        number("low", "from", ".3g"),
-        number("high", "to", ".3g"),
+        number("low", "from", form),
+        number("high", "to", form),
         number("count", "investors"),
     ]
     bars = (
         alt.Chart(bins)
         .mark_rect(stroke="white", strokeWidth=0.4)
         .encode(
-            x=x.axis(format=".3~g"),
+            x=x.axis(format=form),
             x2="high:Q",
             y=alt.Y("count:Q", title="investors (log scale)")
             .scale(type="symlog", zero=True)
@@ -333,13 +356,13 @@ def distance_chart(bins: pd.DataFrame, threshold: float) -> alt.LayerChart:
         alt.Chart(pd.DataFrame({"at": [threshold]}))
         .mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=2)
         .encode(
-            x=alt.X("at:Q", title="distance from the frontier (share of wealth)"),
-            tooltip=[number("at", "outliers begin at", ".3g")],
+            x=alt.X("at:Q", title=axis),
+            tooltip=[number("at", "outliers begin at", form)],
         )
     )
     return titled(
         [bars, rule],
-        "Distance to the frontier (investors)",
+        title,
         "Right of the dashed line: outliers",
         HEIGHT - 80,
     )

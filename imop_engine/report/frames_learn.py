@@ -27,7 +27,7 @@ COMPOSITION_POINTS: Final = 120
 
 
 def losses(trail: Sequence[Any]) -> pd.DataFrame:
-    """first, last, loss: mean squared distance of the portfolios of each step."""
+    """first, last, loss: the mean loss of the portfolios of each step."""
     rows, first = [], 1
     for step in trail:
         if np.isfinite(step.loss) and step.done >= first:
@@ -217,6 +217,8 @@ def compared_figures(left: dict[str, Any], right: dict[str, Any]) -> pd.DataFram
         "Investors learned from": ("rounds", "{:,.0f}"),
         "Holdings explained": ("explained", "{:.2%}"),
         "Outliers": ("outliers", "{:,.0f}"),
+        "Left on the table, mean per year": ("mean_gap", "{:.3%}"),
+        "Outliers by what they leave": ("gap_outliers", "{:,.0f}"),
         "Median weight on return": ("median_weight", "{:.3f}"),
         "Median risk aversion": ("median_risk_aversion", "{:.2f}"),
         "Updates certified": ("certified", "{:.1%}"),

@@ -14,11 +14,17 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import ImopError
+from imop_engine.inference.gaps import Gaps, gap_segments
 from imop_engine.inference.preferences import preference_segments
 from imop_engine.report.pages import render
 from imop_engine.report.svg import svg
 from imop_engine.sentences import investors, run
-from imop_engine.sentences.numbers import MISSING, number_cell, percent_cell
+from imop_engine.sentences.numbers import (
+    MISSING,
+    number_cell,
+    percent_cell,
+    points_cell,
+)
 from imop_engine.sentences.returns import anchor_sentence
 from imop_engine.study import Study
 from imop_engine.versions import versions
@@ -70,6 +76,7 @@ def html_report(study: Study, *, command: str = "") -> str:
         **_identified(study),
         **_frontier(study),
         **_people(study),
+        left=_left(study),
         **_again(study),
     )
 
@@ -96,7 +103,7 @@ def _method(study: Study) -> dict[str, Any]:
     known = _history_names(study) if by_history else []
     theta = study.problem.theta
     return {
-        "method": run.method(study.settings.refine),
+        "method": run.method(study.settings.refine, study.settings.loss),
         "anchors": [
             anchor_sentence(study.problem.names, holdings, value, known)
             for holdings, value in zip(theta.equalities, theta.values, strict=True)
@@ -209,6 +216,48 @@ def _people(study: Study) -> dict[str, Any]:
     }
 
 
+def _left(study: Study) -> dict[str, Any] | None:
+    """What investors leave on the table; None where that cannot be said."""
+    gaps = study.gaps
+    if gaps is None:
+        return None
+    from imop_engine.report.charts_gaps import gap_chart, gap_histogram_chart
+    from imop_engine.report.frames import cloud, curve
+    from imop_engine.report.frames_gaps import gap_arrows, gap_histogram
+    from imop_engine.report.style import ESTIMATED
+
+    arrows = gap_chart(
+        curve(study.problem, study.theta, ESTIMATED),
+        gap_arrows(study.frontier, study.decisions, gaps),
+        cloud(study.problem, study.theta, study.decisions),
+    )
+    counts = gap_histogram_chart(gap_histogram(gaps), gaps.threshold)
+    return {
+        "sentence": gaps.sentence(),
+        "arrows": svg(arrows, "gaps", "Portfolios with arrows up to the efficient frontier"),
+        "counts": svg(counts, "gap-counts", "How many investors leave how much on the table"),
+        "outliers": _gap_outliers(study, gaps),
+    }
+
+
+def _gap_outliers(study: Study, gaps: Gaps) -> dict[str, Any] | None:
+    from imop_engine.report.frames_gaps import gap_outliers
+
+    if not gaps.outliers:
+        return None
+    columns = [
+        Column("investor", "investor", str, numeric=False),
+        Column("gap", "left on the table, per year", _fine_percent),
+        Column("gap_points", "basis points", points_cell),
+        Column("sell", "her efficient twin has less of", str, numeric=False),
+        Column("buy", "and more of", str, numeric=False),
+    ]
+    return {
+        "sentence": investors.gap_outliers_sentence(gaps.outliers, gaps.threshold),
+        "table": _table(gap_outliers(study.decisions, gaps, OUTLIERS_SHOWN), columns),
+    }
+
+
 def _again(study: Study) -> dict[str, Any]:
     settings = study.settings.to_dict()
     shown = ", ".join(
@@ -276,12 +325,15 @@ def _segments(study: Study) -> list[dict[str, Any]]:
             f"{low:.3f} to {high:.3f}" if np.isfinite(low) else MISSING
             for low, high in zip(frame["mean_low"], frame["mean_high"], strict=True)
         ]
+        if study.gaps is not None:
+            frame["mean_gap"] = gap_segments(study.gaps, column.tolist())["mean_gap"]
         columns = [
             Column("segment", str(name), str, numeric=False),
             Column("investors", "investors", _count),
             Column("mean_weight", "mean weight", number_cell),
             Column("interval", "interval of the mean", str),
             Column("median_risk_aversion", "median risk aversion", number_cell),
+            Column("mean_gap", "mean left on the table, per year", _fine_percent),
             Column("outliers", "outliers", _count),
         ]
         blocks.append({"name": str(name), "table": _table(frame, columns)})
@@ -310,6 +362,10 @@ def _table(frame: pd.DataFrame, columns: list[Column]) -> Table:
     present = [one for one in columns if one.name in frame.columns]
     rows = [[one.shown(row[one.name]) for one in present] for _, row in frame.iterrows()]
     return Table(present, rows)
+
+
+def _fine_percent(value: float) -> str:
+    return percent_cell(value, 3)
 
 
 def _count(value: Any) -> str:

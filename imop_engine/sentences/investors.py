@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from imop_engine.sentences.numbers import parameters
+from imop_engine.sentences.numbers import parameters, percent_and_points
 
 # A p-value below this is read as a contradiction, as everywhere in statistics.
 CONTRADICTED: Final = 0.05
@@ -43,6 +43,57 @@ def outliers_sentence(count: int, threshold: float) -> str:
     return (
         f"{count:,} investors hold portfolios that these returns do not explain "
         f"(further than {threshold:.3g}){first}."
+    )
+
+
+def gaps_sentence(mean: float, median: float, outliers: int, threshold: float) -> str:
+    """What investors leave on the table, together.
+
+    Args:
+        mean: Return a year that they forgo at their own risk, on average, as a fraction.
+        median: The same of the investor in the middle.
+        outliers: How many of them leave more than the threshold.
+        threshold: Return a year, as a fraction.
+
+    Returns:
+        Two sentences.
+    """
+    who = f"{outliers:,}" if outliers else "None"
+    return (
+        f"At their own risk investors could earn {percent_and_points(mean)} a year more on "
+        f"average, and half of them more than {percent_and_points(median)}, if these returns are "
+        f"right. {who} of them "
+        f"leave{'s' if outliers < 2 else ''} more than {percent_and_points(threshold)} on the "
+        "table."
+    )
+
+
+def gap_outliers_sentence(count: int, threshold: float) -> str:
+    """How many investors leave far more on the table than the others, before a table of them.
+
+    Args:
+        count: How many.
+        threshold: The gap beyond which they are outliers, return a year as a fraction.
+    """
+    who, verb = ("One investor", "leaves") if count == 1 else (f"{count:,} investors", "leave")
+    first = ", the largest gap first" if count > 1 else ""
+    return (
+        f"{who} {verb} far more on the table than the others "
+        f"(more than {percent_and_points(threshold)} a year){first}."
+    )
+
+
+def gap_sentence(gap: float, held: float, risk: float) -> str:
+    """What one investor leaves on the table.
+
+    Args:
+        gap: Return a year that she forgoes, as a fraction.
+        held: The expected return of what she holds, a year.
+        risk: Its standard deviation, a year.
+    """
+    return (
+        f"Her portfolio earns {held:.2%} a year at a risk of {risk:.2%}; an efficient one at the "
+        f"same risk earns {percent_and_points(gap)} more, if these returns are right."
     )
 
 

@@ -21,6 +21,17 @@ def percent(value: float) -> str:
     return f"{100.0 * value:.{min(digits, 8)}f} %"
 
 
+def percent_and_points(value: float) -> str:
+    """A small return in per cent and in basis points, with digits enough not to read as nothing.
+
+    >>> percent_and_points(0.0123), percent_and_points(0.00012), percent_and_points(2e-7)
+    ('1.23 % (123 basis points)', '0.012 % (1.2 basis points)', '0.0000 % (0.00 basis points)')
+    """
+    size = abs(1e4 * value)
+    digits = 0 if size >= 10.0 else 1 if size >= 1.0 else 2
+    return f"{100.0 * value:.{digits + 2}f} % ({1e4 * value:.{digits}f} basis points)"
+
+
 def between(low: float, high: float) -> str:
     """Both ends of an interval, with digits enough to tell them apart.
 
@@ -32,13 +43,26 @@ def between(low: float, high: float) -> str:
     return f"between {100.0 * low:.{digits}f} % and {100.0 * high:.{digits}f} %"
 
 
-def percent_cell(value: float) -> str:
+def percent_cell(value: float, digits: int = 2) -> str:
     """A fraction as a table shows it: always two digits, a dash where there is no number.
 
-    >>> percent_cell(0.07314), percent_cell(float("nan"))
-    ('7.31 %', '–')
+    Args:
+        value: The fraction.
+        digits: How many after the point, where two are not enough.
+
+    >>> percent_cell(0.07314), percent_cell(0.00012, 3), percent_cell(float("nan"))
+    ('7.31 %', '0.012 %', '–')
     """
-    return f"{100.0 * value:.2f} %" if np.isfinite(value) else MISSING
+    return f"{100.0 * value:.{digits}f} %" if np.isfinite(value) else MISSING
+
+
+def points_cell(value: float) -> str:
+    """A number of basis points as a table shows it.
+
+    >>> points_cell(41.27), points_cell(float("nan"))
+    ('41.3', '–')
+    """
+    return f"{value:.1f}" if np.isfinite(value) else MISSING
 
 
 def number_cell(value: float) -> str:

@@ -32,16 +32,26 @@ def lead(assets: int, investors: int) -> str:
     )
 
 
-def method(refined: bool) -> str:
-    """How the returns were learned; `refined` says whether all portfolios were fitted together."""
+def method(refined: bool, loss: str = "distance") -> str:
+    """How the returns were learned.
+
+    Args:
+        refined: Whether all portfolios were fitted together at the end.
+        loss: What each portfolio made smaller: its "distance" to the frontier, or ("efficiency")
+            the return that it leaves on the table.
+    """
+    aim = {
+        "distance": "that the efficient frontier they span comes closer to what was held",
+        "efficiency": "that what was held leaves less return on the table at its own risk",
+    }[loss]
     then = ", and at the end fitted to all portfolios together" if refined else ""
     return (
         "Every investor is taken to choose the portfolio that weighs expected return against risk "
         "in her own way, and all of them to believe in the same expected returns. Portfolio by "
-        "portfolio the believed returns were moved as little as possible so that the efficient "
-        "frontier they span comes closer to what was held, each move solved to its global "
-        f"optimum{then}. Holdings tell returns only up to a shift and a scale, so two known "
-        "returns (the anchors) fix both, and what nobody holds is bounded, not estimated."
+        f"portfolio the believed returns were moved as little as possible so {aim}, each move "
+        f"solved to its global optimum{then}. Holdings tell returns only up to a shift and a "
+        "scale, so two known returns (the anchors) fix both, and what nobody holds is bounded, not "
+        "estimated."
     )
 
 

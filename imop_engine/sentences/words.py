@@ -30,7 +30,10 @@ WORDS: Final[dict[str, str]] = {
     "common shortcut that uses no more than that average.",
     "interval": "Where the number lies with the chosen confidence, given the noise in holdings.",
     "learning rate": "How far one portfolio may move the estimate; it shrinks as more are seen.",
-    "loss": "How far each new portfolio lay from the frontier learned so far, squared.",
+    "left on the table": "How much more per year an investor could earn at her own risk, if these "
+    "returns are right: the height of the frontier above her portfolio. 0.01 % is one basis point.",
+    "loss": "What learning makes small, portfolio by portfolio: its squared distance to the "
+    "frontier (as in the paper), or the return per year that it leaves on the table.",
     "outlier": "An investor whose portfolio lies far from the frontier, whatever her weight.",
     "p-value": "Chance of a picture at least this odd if the fitted family were right; below 0.05 "
     "it is usually taken as a contradiction.",

@@ -22,7 +22,7 @@ from imop_engine.study.data import MONTHS
 if TYPE_CHECKING:  # it asks for its checks here
     from imop_engine.study.outcome import Study
 
-Add = Callable[[str, str, tuple[str, str]], None]  # name, severity, sentence and remedy
+Add = Callable[[str, str, say.Finding], None]  # name, severity, what was found
 
 NOTE, CAUTION, POOR = "note", "caution", "poor"
 VERDICTS: Final = {NOTE: "good", CAUTION: "caution", POOR: "poor"}
@@ -90,8 +90,8 @@ def study_checks(study: Study) -> tuple[Check, ...]:
     """
     found: list[Check] = []
 
-    def add(name: str, severity: str, text: tuple[str, str]) -> None:
-        found.append(Check(name, severity, *text))
+    def add(name: str, severity: str, what: say.Finding) -> None:
+        found.append(Check(name, severity, *what))
 
     _fit(study, add)
     _people(study, add)
@@ -149,11 +149,10 @@ def _given(study: Study, add: Add) -> None:
     if estimate is None:
         return
     G = study.problem.theta
-    beliefs = estimate.found.fitted.get(estimate.found.way)
-    if beliefs is not None and beliefs.beliefs is not None:
-        if anchored(study.problem, beliefs.beliefs.beliefs).dispersion <= 0.0:
-            add("anchors", POOR, say.anchors_reversed())
-            return
+    fit = estimate.found.solution.beliefs
+    if fit is not None and anchored(study.problem, fit.beliefs).dispersion <= 0.0:
+        add("anchors", POOR, say.anchors_reversed())
+        return
     covariance = estimate.anchor_covariance
     if covariance is not None and len(G.values) == 2:
         apart = float(G.values[1] - G.values[0])

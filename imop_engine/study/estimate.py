@@ -174,9 +174,7 @@ def investor_clusters(data: StudyData, Y: Matrix) -> NDArray[np.int64]:
     return np.where(several, own[first[same]], own).astype(np.int64)
 
 
-def anchor_covariance(
-    data: StudyData, settings: StudySettings, problem: Problem
-) -> Matrix | None:
+def anchor_covariance(data: StudyData, settings: StudySettings, problem: Problem) -> Matrix | None:
     """Covariance of the anchors' values: history's by its length, the analyst's by her own word.
 
     Args:
@@ -194,7 +192,7 @@ def anchor_covariance(
     if error is None:
         return None
     rows = problem.theta.equalities
-    returns = data.expected_returns.to_numpy()
+    returns = np.asarray(data.expected_returns, dtype=np.float64)
     return ordered_anchors(rows, returns, error)[1]
 
 
@@ -296,4 +294,3 @@ def _disagreement(found: Estimate, joint: JointFit | None) -> Matrix | None:
         return None
     apart = 0.5 * (found.fitted[BELIEFS].theta - found.fitted[HOLDINGS].theta)
     return np.outer(apart, apart)
-

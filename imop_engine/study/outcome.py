@@ -18,6 +18,7 @@ from imop_engine.arguments import Vector
 from imop_engine.errors import ImopError
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
 from imop_engine.inference.fit import Fit, measure_fit
+from imop_engine.inference.gaps import Gaps, measure_gaps
 from imop_engine.inference.preferences import (
     Preferences,
     WeightDistribution,
@@ -34,6 +35,8 @@ from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import StudyState
 
 OUTLIER: Final = "outlier"
+# Statuses of returns that have an estimate; "unknown": nothing could be said of how surely.
+KNOWN: Final = ("identified", "anchored", "relative", "unknown")
 FRONTIER_POINTS: Final = 200
 
 T = TypeVar("T")
@@ -132,6 +135,11 @@ class Study:
         return measure_fit(self.frontier, self.decisions, limit if known else None)
 
     @property
+    def gaps(self) -> Gaps | None:
+        """What investors leave on the table; None where the frontier cannot be followed."""
+        return self._left[0]
+
+    @property
     def preferences(self) -> Preferences | None:
         """Each investor's weight with an interval; None where the noise cannot be estimated."""
         return self._preferred[0]
@@ -144,7 +152,7 @@ class Study:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the analyst should know besides the tables."""
-        failed = (self._identified[1], self._preferred[1], self._distributed[1])
+        failed = (self._identified[1], self._preferred[1], self._distributed[1], self._left[1])
         notes = () if self.identification is None else tuple(self.identification.notes())
         return (*self.data.notes, *notes, *(one for one in failed if one))
 
@@ -156,9 +164,7 @@ class Study:
                 return self.estimate.identification(self.decisions.to_numpy(), level, seed)
             from imop_engine.inference.identify import identification
 
-            return identification(
-                self.problem, self.theta, self.decisions, level=level, seed=seed
-            )
+            return identification(self.problem, self.theta, self.decisions, level=level, seed=seed)
 
         return _attempt(compute)
 
@@ -180,6 +186,10 @@ class Study:
         return _attempt(lambda: weight_distribution(source))
 
     @cached_property
+    def _left(self) -> tuple[Gaps | None, str]:
+        return _attempt(lambda: measure_gaps(self.frontier, self.decisions))
+
+    @cached_property
     def frame_returns(self) -> pd.DataFrame:
         """asset, estimate, low, high, status, investors, sentence, history (, true, error).
 
@@ -198,6 +208,12 @@ class Study:
             table["low"], table["high"], table["status"] = np.nan, np.nan, "unknown"
             table["investors"] = (self.decisions.to_numpy() > 0).sum(axis=0)
             table["sentence"] = self._identified[1]
+        known = table["status"].isin(KNOWN)
+        table["estimate"] = table["estimate"].where(known)  # a bound is no estimate
+        if self.estimate is not None:
+            everyone = self.estimate.found.everyone
+            whole = self.theta if everyone is None else everyone
+            table["with_everyone"] = np.where(known, whole, np.nan)
         table["history"] = self.data.expected_returns.to_numpy()
         if self.data.truth is not None:
             table["true"] = self.data.truth.to_numpy()
@@ -212,9 +228,11 @@ class Study:
 
     @cached_property
     def frame_investors(self) -> pd.DataFrame:
-        """id, weight, risk_aversion, distance, intervals, status, reason, then the attributes.
+        """id, weight, risk_aversion, distance, intervals, gap, gap_outlier, status, reason, then
+        the attributes.
 
-        Every portfolio that came in has its row: a refused one has a reason and no weight.
+        Every portfolio that came in has its row: a refused one has a reason and no weight. `gap`
+        is the return a year left on the table, a fraction.
         """
         rows = np.flatnonzero(self.data.good)[: self.rounds]
         found = self.frontier.project(self.decisions)
@@ -236,8 +254,13 @@ class Study:
         for column in ("weight_low", "weight_high", "risk_aversion_low", "risk_aversion_high"):
             known = self.preferences
             table[column] = spread(np.nan if known is None else known.investors[column])
+        left = self.gaps
+        table["gap"] = spread(np.nan if left is None else left.investors["gap"])
+        large = spread(0.0 if left is None else left.investors["gap_outlier"])
+        table["gap_outlier"] = large == 1.0
         status = np.full(count, "not reached", dtype=object)
-        status[rows] = np.where(self.fit.investors["outlier"], OUTLIER, LEARNED)
+        far = self.fit.investors["outlier"].to_numpy() if self.estimate is None else ~self._kept
+        status[rows] = np.where(far, OUTLIER, LEARNED)
         status[~self.data.good] = REFUSED
         table["status"] = status
         table["reason"] = list(self.data.reasons)
@@ -278,11 +301,19 @@ class Study:
             "refused": int((~self.data.good).sum()),
             "updates": learned.updates,
             "certified": learned.certified_share,
+            "loss": self.settings.loss,
             "mean_loss": _mean(learned.losses),
             "explained": self.fit.explained,
             "explained_without_outliers": self.fit.explained_without_outliers,
             "outliers": self.fit.outliers,
-            "noise": None if self.preferences is None else self.preferences.noise.sd,
+            "noise": self.noise_sd,
+            "explained_elsewhere": self.explained_elsewhere,
+            "way": None if self.estimate is None else self.estimate.found.way,
+            "set_aside": int((~self._kept).sum()),
+            "dispersion": self.dispersion,
+            "covariance_fitted": self.estimate is not None and self.estimate.joint is not None,
+            "periods": self.data.market.periods,
+            "verdict": self.verdict,
             "median_weight": float(self.frame_investors["weight"].median()),
             "median_risk_aversion": float(self.frame_investors["risk_aversion"].median()),
             "status": {
@@ -291,6 +322,9 @@ class Study:
             },
             "seconds": round(self.seconds, 3),
         }
+        if self.gaps is not None:
+            out["mean_gap"], out["median_gap"] = self.gaps.mean, self.gaps.median
+            out["total_gap"], out["gap_outliers"] = self.gaps.total, self.gaps.outliers
         if self.distribution is not None:
             best = self.distribution.best
             out["family"] = {"name": best.name, "p_value": best.p_value, **best.parameters}

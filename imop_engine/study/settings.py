@@ -10,10 +10,10 @@ import numpy as np
 
 from imop_engine.arguments import Vector, asset
 from imop_engine.errors import InvalidInput
-from imop_engine.learner_options import LearnerOptions
+from imop_engine.learner_options import DISTANCE, LearnerOptions
 from imop_engine.limits import Limits
 
-STARTS: Final = ("search", "history", "zero")
+STARTS: Final = ("efficiency", "search", "history", "zero")
 ERRORS: Final = ("auto", "holdings", "beliefs")
 
 Portfolio = tuple[tuple[str, float], ...]  # (asset, share) pairs
@@ -37,8 +37,12 @@ class StudySettings:
         upper: cap on each holding; one number, or {asset: cap} where the others have none.
         bounds: least and greatest return anybody may believe in. None: -1 to 1, wider where the
             history is.
-        start: "search" looks for a start among the first portfolios, from the historical returns
-            on; "history" starts from those themselves, "zero" from the paper's zero.
+        loss: "distance" (the paper's, squared distance to the frontier) or "efficiency" (return a
+            year left on the table), as in `OnlineLearner`.
+        start: "efficiency" begins where the first portfolios leave the least on the table, found
+            from any start; "search" looks for a start among them by exact updates, from the
+            historical returns on; "history" starts from those themselves, "zero" from the paper's
+            zero.
         refine: fit all portfolios together once the stream has been seen.
         trim: set investors aside whom no common frontier explains, before that fit.
         errors: what keeps investors from the frontier: "holdings" (errors in what is held),
@@ -57,7 +61,8 @@ class StudySettings:
     anchors: Any = None  # any form comes in; inside it is tuple[Anchor, ...] or None
     upper: Any = 1.0  # a number, or (asset, cap) pairs
     bounds: tuple[float, float] | None = None
-    start: str = "search"
+    loss: str = DISTANCE
+    start: str = "efficiency"
     refine: bool = True
     trim: bool = True
     errors: str = "auto"
@@ -95,7 +100,9 @@ class StudySettings:
 
     def learner_options(self) -> LearnerOptions:
         """How the learner of the study learns."""
-        return LearnerOptions(self.weights, self.algorithm, self.rate, forgetting=self.forgetting)
+        return LearnerOptions(
+            self.weights, self.algorithm, self.rate, forgetting=self.forgetting, loss=self.loss
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -103,7 +110,11 @@ class StudySettings:
         if self.anchors is not None:
             plain["anchors"] = [
                 {
-                    **({"asset": target} if isinstance(target, str) else {"portfolio": dict(target)}),
+                    **(
+                        {"asset": target}
+                        if isinstance(target, str)
+                        else {"portfolio": dict(target)}
+                    ),
                     "return": value,
                     **({"error": error} if error else {}),
                 }

@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.arguments import Vector
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.inference.anchors import anchor_by_history
 from imop_engine.investors import Investors
 from imop_engine.learner import OnlineLearner
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.study.data import StudyData
 from imop_engine.study.estimate import estimate_study
+from imop_engine.study.opening import efficiency_opening
 from imop_engine.study.outcome import Study
 from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import PortfolioDigest, StudyState, digest
@@ -33,7 +34,7 @@ FIRST_STEP: Final = 10
 # And never more than one fortieth of them, so that what is drawn of the steps makes a curve.
 STEPS_AT_LEAST: Final = 40
 
-# Portfolios that the search for a start looks at; its opening takes 60, three times at most.
+# Portfolios that the search for a start looks at: the first, so that the stream stays one.
 SEARCHED: Final = 200
 
 LEARNING: Final = "learning"
@@ -50,7 +51,7 @@ class Progress:
     done: int
     total: int
     theta: Vector
-    loss: float  # mean squared distance of the portfolios of this step; NaN before the first
+    loss: float  # mean loss of the portfolios of this step, by settings.loss; NaN before the first
     state: StudyState
     study: Study | None = None
 
@@ -132,9 +133,11 @@ def steps_of(
             f"{f': the first {reason}' if reason else ''}."
         )
     problem = make_problem(data, chosen, state)
-    learner = _learner(problem, data, chosen)
     if state is not None:
         _require_same(state, data, chosen)
+    start = _start(problem, data, chosen) if state is None else None
+    learner = _learner(problem, chosen, start)
+    if state is not None:
         learner.restore(state.learned)
     return _run(data, chosen, problem, learner)
 
@@ -196,19 +199,11 @@ def make_problem(
         names=names,
     )
     if state is None and settings.anchors is None:
-        return anchor_by_history(
-            problem, returns, data.decisions, data.market.mean_covariance
-        )
+        return anchor_by_history(problem, returns, data.decisions, data.market.mean_covariance)
     return problem
 
 
-def _learner(problem: Problem, data: StudyData, settings: StudySettings) -> OnlineLearner:
-    start = None if settings.start == "zero" else data.expected_returns.to_numpy()
-    if settings.start == "search":
-        # Algorithm 2 believes the weight that its beliefs suggest: where history is far from what
-        # investors believe, it can end far off. The second-order learner's opening does not.
-        search = OnlineLearner(problem, "exact", "newton", theta0=start)
-        start = search.partial_fit(data.decisions[:SEARCHED]).theta_
+def _learner(problem: Problem, settings: StudySettings, start: Vector | None) -> OnlineLearner:
     return OnlineLearner(
         problem,
         weights=settings.weights,
@@ -216,7 +211,27 @@ def _learner(problem: Problem, data: StudyData, settings: StudySettings) -> Onli
         rate=settings.rate,
         forgetting=settings.forgetting,
         theta0=start,
+        loss=settings.loss,
     )
+
+
+def _start(problem: Problem, data: StudyData, settings: StudySettings) -> Vector | None:
+    """Where the stream begins; None is the paper's zero."""
+    if settings.start == "zero":
+        return None
+    history = np.asarray(data.expected_returns, dtype=np.float64)
+    first = data.decisions[:SEARCHED]
+    if settings.start == "efficiency":
+        try:
+            return efficiency_opening(problem, first, history)
+        except ImopError:  # returns that may all be alike, a frontier that cannot be traced
+            pass
+    if settings.start == "history":
+        return history
+    # Algorithm 2 believes the weight that its beliefs suggest: where history is far from what
+    # investors believe, it can end far off. The second-order learner's opening does not.
+    search = OnlineLearner(problem, "exact", "newton", theta0=history)
+    return search.partial_fit(first).theta_
 
 
 def _run(
@@ -269,7 +284,7 @@ def _state(
 
 
 def _require_same(state: StudyState, data: StudyData, settings: StudySettings) -> None:
-    learned = ("weights", "algorithm", "rate", "forgetting", "upper", "bounds", "start")
+    learned = ("weights", "algorithm", "rate", "forgetting", "loss", "upper", "bounds", "start")
     for name in learned:
         before, now = getattr(state.settings, name), getattr(settings, name)
         if before != now:

@@ -275,6 +275,8 @@ def _look(name: str, column: pd.Series[Any]) -> str | None:
         return "#,##0"
     if name in ("estimate", "low", "high", "history", "true", "error", "risk", "return", "share"):
         return "0.00%"
+    if name == "gap":  # a return left on the table is often some basis points
+        return "0.0000%"
     return "0.0000" if pd.api.types.is_float_dtype(column) else None
 
 

@@ -209,8 +209,8 @@ def test_investors_on_the_markets_own_returns_are_not_learned_from_those_returns
     market = MarketSettings()
     assert learning.defaults(market, simulated).start == "zero"
     assert learning.defaults(market, InvestorBatch("sample")).start == "zero"
-    assert learning.defaults(market, views).start == "search"
-    assert learning.defaults(market, upload).start == "search"
+    assert learning.defaults(market, views).start == "efficiency"
+    assert learning.defaults(market, upload).start == "efficiency"
 
 
 def test_the_defaults_are_exact_weights_and_the_accelerated_algorithm():
@@ -226,8 +226,9 @@ def test_the_defaults_are_exact_weights_and_the_accelerated_algorithm():
             "assets", (("Security 1", 0.1791), ("Security 7", 0.0352)), grid=41, start="zero"
         ),
         LearnSettings(algorithm="full", grid=11, start="zero", refine=False, rate=2.0),
+        LearnSettings(start="efficiency", refine=False, loss="efficiency"),
     ],
-    ids=["default", "assets, K = 41", "full"],
+    ids=["default", "assets, K = 41", "full", "left on the table"],
 )
 def test_the_command_line_makes_the_run_again(learn, tmp_path, monkeypatch, capsys):
     limits = (Limit("Security 6", 0.4),)

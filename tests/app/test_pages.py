@@ -84,6 +84,7 @@ def test_example_to_result_and_a_reload_finds_it():
         "Error",
         "Risk aversion",
         "Outliers",
+        "Left on the table",
         "Certified",
     ]
     run = state_of(test).workspace.run
@@ -141,6 +142,44 @@ def test_the_preferences_page_shows_groups_outliers_and_one_investor():
     assert "Weight on return" in said(test)
     test.segmented_control(key="preference_scale").set_value("risk aversion").run()
     quiet(test)
+
+
+def test_the_preferences_page_shows_what_is_left_on_the_table():
+    workspace(investors=SEGMENTS)
+    state = state_of(learned())
+    test = page("preferences")
+    study = results.open_run(state.store, state.workspace.run)
+    assert "Money left on the table" in said(test)
+    assert study.gaps.sentence().split(" a year")[0] in said(test)
+    table = next(one.value for one in test.dataframe if "gap_points" in one.value)
+    assert list(table["id"]) == list(study.frame_investors["id"][: len(table)])
+    np.testing.assert_allclose(table["gap_points"], 1e4 * table["gap"])
+    test.selectbox(key="preference_order").select("gap").run()
+    table = next(one.value for one in quiet(test).dataframe if "gap_points" in one.value)
+    assert table["gap"].is_monotonic_decreasing
+    assert table["gap"].iloc[0] == study.frame_investors["gap"].max()
+    groups = next(one.value for one in test.dataframe if "mean_points" in one.value)
+    assert groups["total_gap"].sum() == pytest.approx(study.gaps.total)
+    before = charts_on(test)
+    test.selectbox(key="one_investor").select("I007").run()
+    assert charts_on(quiet(test)) == before + 2, "what she holds, and the arrow above her dot"
+    assert "an efficient one at the same risk earns" in said(test)
+
+
+def test_the_loss_is_a_choice_with_a_sentence():
+    workspace()
+    test = page("learn")
+    assert "nearer to the frontier" in said(test)
+    test.segmented_control(key="learn_loss").set_value("efficiency").run()
+    quiet(test)
+    assert "leaves less return on the table" in said(test)
+    assert open_workspace("w-test").learn.loss == "efficiency"
+    with pytest.raises(KeyError):  # one exact update: there is nothing to choose
+        test.segmented_control(key="learn_algorithm")
+    done = learned()
+    study = results.open_run(state_of(done).store, state_of(done).workspace.run)
+    assert study.settings.loss == "efficiency"
+    np.testing.assert_array_less(-1e-15, study.state.learned.losses)
 
 
 def test_brushed_investors_are_those_in_the_interval():

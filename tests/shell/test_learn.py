@@ -150,10 +150,33 @@ def test_learn_equals_the_engine(shell, files):
     np.testing.assert_allclose(document["estimate"], study.theta, atol=1e-9)
 
 
+def test_learn_by_what_is_left_on_the_table(shell, files, tmp_path):
+    few = ("--no-refine", "--out", tmp_path)
+    document = json.loads(good(shell, "learn", *of(files), "--loss", "efficiency", *few, "--json"))
+    assert document["settings"]["loss"] == document["figures"]["loss"] == "efficiency"
+    study = imop.load_study(tmp_path)
+    gaps = imop.efficiency(study.problem, study.theta, study.decisions).gaps
+    written = pd.read_csv(tmp_path / "investors.csv")
+    np.testing.assert_allclose(written["gap"], gaps, rtol=1e-9, atol=1e-15)
+    assert document["figures"]["mean_gap"] == pytest.approx(gaps.mean())
+    assert document["figures"]["total_gap"] == pytest.approx(gaps.sum())
+    code, _, err = shell("learn", *of(files), *few, "--resume")
+    assert code == 2
+    assert "had loss 'efficiency' and this one has 'distance'" in err
+
+
 @pytest.mark.slow
 def test_learn_for_people_shows_table_fit_and_where_the_files_are(shell, files, tmp_path):
     out = good(shell, "learn", *of(files), "--out", tmp_path)
-    for word in ("asset", "estimate", "status", "AAPL", "One frontier explains", "report.html"):
+    for word in (
+        "asset",
+        "estimate",
+        "status",
+        "AAPL",
+        "One frontier explains",
+        "report.html",
+        "At their own risk investors could earn",
+    ):
         assert word in out
     assert "Learning" not in out, "progress is no result"
 
@@ -393,6 +416,10 @@ def test_prices_from_yahoo_come_from_the_cache_when_offline(shell, tmp_path, mon
         (("learn", "{ok}", "--anchor-portfolio", "m.csv=0.1"), "m.csv: there is no such file"),
         (("learn", "{ok}", "--weights", "few"), "--weights is 'few'"),
         (("learn", "{ok}", "--algorithm", "magic"), "no algorithm 'magic'"),
+        (("learn", "{ok}", "--loss", "gap"), "no loss 'gap'; use one of distance, efficiency"),
+        (("learn", "{ok}", "--loss", "efficiency", "--algorithm", "full"), "leave algorithm"),
+        (("learn", "{ok}", "--start", "there"), "no start 'there'; choose one of efficiency"),
+        (("demo", "--loss", "gap"), "no loss 'gap'"),
         (("learn", "{ok}", "--sums", "ignore"), "sums"),
         (("learn", "{ok}", "--kind", "tea"), "kind"),
         (("learn", "{ok}", "--cap", "ZZZ=0.1"), "--cap names ZZZ"),

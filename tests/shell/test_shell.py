@@ -60,6 +60,15 @@ def test_demo_errors_are_those_of_its_own_figures(demo):
 
 
 @pytest.mark.slow
+def test_demo_learns_by_what_is_left_on_the_table_too(demo):
+    done = json.loads(run("demo", "--loss", "efficiency", "--json").stdout)
+    assert (demo["loss"], done["loss"]) == ("distance", "efficiency")
+    assert done["certified"] == 1.0
+    assert done["raw_error"] < 0.01
+    assert "Investors by weight" in run("demo", "--loss", "efficiency", "--investors", "30").stdout
+
+
+@pytest.mark.slow
 def test_demo_repeats_with_its_seed_and_not_with_another(demo):
     small = ["demo", "--investors", "50", "--json", "--seed"]
     one, same, other = (json.loads(run(*small, seed).stdout) for seed in ("3", "3", "4"))

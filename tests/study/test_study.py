@@ -19,6 +19,7 @@ from imop_engine.simulate import simulate_investors
 from imop_engine.study import load_state, more_steps, save_state
 from imop_engine.study.data import Reading, StudyData
 from imop_engine.study.joint_estimate import joint_estimate, total_loss
+from imop_engine.study.opening import efficiency_opening, nearest_start
 from imop_engine.study.steps import DONE, SEARCHED
 
 FRAMES = ("frame_returns", "frame_investors", "frame_frontier", "frame_distribution")
@@ -55,12 +56,14 @@ def test_a_study_is_what_its_parts_say(study, moments, portfolios):
     problem = imop.anchor_by_history(
         imop.portfolio_problem(moments[1], bounds=(-1.0, 1.0)), moments[0], portfolios
     )
-    start = imop.OnlineLearner(problem, "exact", "newton", theta0=moments[0])
-    start.partial_fit(portfolios[:SEARCHED])
-    learner = imop.OnlineLearner(problem, weights="exact", theta0=start.theta_)
+    held = portfolios.to_numpy()
+    start = efficiency_opening(problem, held[:SEARCHED], moments[0].to_numpy())
+    learner = imop.OnlineLearner(problem, weights="exact", theta0=start)
     learner.partial_fit(portfolios)
     np.testing.assert_array_equal(study.state.learned.theta, learner.theta_)
-    refined = joint_estimate(problem, portfolios.to_numpy(), learner.theta_)
+    better = nearest_start(problem, held, learner.theta_, start)
+    assert total_loss(problem, held, better) <= total_loss(problem, held, learner.theta_)
+    refined = joint_estimate(problem, held, better)
     np.testing.assert_array_equal(study.theta, refined.theta)
     assert refined.note == ""
     assert study.problem.theta.contains(study.theta)
@@ -296,8 +299,8 @@ def test_a_reading_is_taken_as_it_is():
 def test_the_settings_of_who_chooses_nothing():
     assert imop.StudySettings() == imop.StudySettings(
         weights="exact", algorithm="accelerated", rate=5.0, forgetting=1.0, anchors=None,
-        upper=1.0, bounds=None, start="search", refine=True, level=0.95, seed=0, strict=False,
-        title="", notes="",
+        upper=1.0, bounds=None, loss="distance", start="efficiency", refine=True, level=0.95,
+        seed=0, strict=False, title="", notes="",
     )  # fmt: skip
 
 
