@@ -7,6 +7,7 @@ the way that fits the errors they make is taken (estimators.py says how that is 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -170,10 +171,8 @@ def _fits(
 ) -> tuple[dict[str, Fitted], tuple[str, ...]]:
     """Each way from the start whose frontier is nearest to the portfolios."""
     others = [ESTIMATORS[IMPLIED](problem, Y, tiny, starts[0]).theta]
-    try:
+    with suppress(ImopError, np.linalg.LinAlgError):  # the others will do
         others.append(fit_efficiency(problem, Positions.of(problem, Y, tiny).portfolios).theta)
-    except (ImopError, np.linalg.LinAlgError):
-        pass  # the others will do
     inside = [problem.theta.nearest(one) for one in (*starts, *others) if np.all(np.isfinite(one))]
     losses = [float(np.sum(_distances(problem, Y, one) ** 2)) for one in inside]
     start = inside[int(np.argmin(losses))]

@@ -51,7 +51,9 @@ class Fitted:
 class Estimator(Protocol):
     """Fits returns to portfolios; `start` is where a search may begin."""
 
-    def __call__(self, problem: Problem, Y: Matrix, tiny: float, start: Vector) -> Fitted: ...
+    def __call__(self, problem: Problem, Y: Matrix, tiny: float, start: Vector) -> Fitted:
+        """Fit."""
+        ...
 
 
 def errors_in_holdings(problem: Problem, Y: Matrix, tiny: float, start: Vector) -> Fitted:

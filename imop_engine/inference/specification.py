@@ -31,9 +31,9 @@ class Specification:
     """What the portfolios look like beside the fitted frontier.
 
     Args:
-        serial: correlation of residuals of neighbours along the frontier; 0 where errors are errors.
+        serial: correlation of residuals of neighbours along the frontier; 0 where they are errors.
         serial_z: the same in standard errors.
-        tied: share of investors whose largest holdings are equal, beyond what the frontier explains.
+        tied: share of investors whose largest holdings are equal, beyond what is explained.
         piled: share of holdings at the most popular value, beyond what the frontier explains.
         piled_at: that value.
         most_held: the largest number of assets that anybody holds.

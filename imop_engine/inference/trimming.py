@@ -25,8 +25,8 @@ MOST_ROUNDS: Final = 8  # of fitting and choosing the best again; three are usua
 # Beyond this many times the distance within which the core lies, an investor is set aside; of 1,000
 # with independent errors in three or more holdings the furthest is at 2.5 times.
 FAR: Final = 3.0
-# Where even the best 60 % are so far that the limit is this, there is no clean core to tell strangers
-# from: whoever is far is far in the same way as the others, and everybody counts.
+# Where even the best 60 % are so far that the limit is this, there is no clean core to tell
+# strangers from: whoever is far is far in the same way as the others, and everybody counts.
 NO_CORE: Final = 0.25
 ENOUGH: Final = 2000  # portfolios, evenly spread, that the search for the core looks at
 # A core this near the frontier with nobody far from it needs no other starts.

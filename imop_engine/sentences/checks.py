@@ -23,13 +23,13 @@ def noise(sd: float, limit: float) -> Finding:
     """
     return Finding(
         sentence=(
-            f"A holding is typically {percent(sd)} of the portfolio away from what one common frontier "
-            f"explains; up to {percent(limit)} the intervals were seen to hold in simulated studies, "
-            "beyond it less often."
+            f"A holding is typically {percent(sd)} of the portfolio away from what one common "
+            f"frontier explains; up to {percent(limit)} the intervals were seen to hold in "
+            "simulated studies, beyond it less often."
         ),
         remedy=(
-            "Learn from groups of investors who may believe different things, or read the returns as "
-            "an order rather than as numbers."
+            "Learn from groups of investors who may believe different things, or read the "
+            "returns as an order rather than as numbers."
         ),
     )
 
@@ -38,13 +38,13 @@ def unexplained(share: float) -> Finding:
     """One frontier explains little of what investors hold."""
     return Finding(
         sentence=(
-            f"One common frontier explains {percent(max(share, 0.0))} of the differences between the "
-            "portfolios, judged on investors it was not fitted to; the rest is tilt, mandate or "
-            "belief of their own."
+            f"One common frontier explains {percent(max(share, 0.0))} of the differences between "
+            "the portfolios, judged on investors it was not fitted to; the rest is tilt, "
+            "mandate or belief of their own."
         ),
         remedy=(
-            "Split the investors by an attribute that decides what they may hold (mandate, category, "
-            "adviser), and learn from each group."
+            "Split the investors by an attribute that decides what they may hold (mandate, "
+            "category, adviser), and learn from each group."
         ),
     )
 
@@ -58,13 +58,13 @@ def below_baseline(share: float, baseline: float) -> Finding:
     """
     return Finding(
         sentence=(
-            f"Learning explains {percent(share)} of the differences between portfolios out of sample, "
-            f"the implied returns of the average portfolio {percent(baseline)}; so the implied returns "
-            "are shown, which is all that these portfolios support."
+            f"Learning explains {percent(share)} of the differences between portfolios out of "
+            f"sample, the implied returns of the average portfolio {percent(baseline)}; so the "
+            "implied returns are shown, which is all that these portfolios support."
         ),
         remedy=(
-            "Give portfolios that differ in risk for reasons of preference, or use the implied returns "
-            "as they are."
+            "Give portfolios that differ in risk for reasons of preference, or use the implied "
+            "returns as they are."
         ),
     )
 
@@ -79,13 +79,13 @@ def outliers(count: int, total: int, limit: float) -> Finding:
     """
     return Finding(
         sentence=(
-            f"{count:,} of {total:,} portfolios are further than {percent(limit)} of wealth from the "
-            "frontier that explains the others, and were set aside; the table of returns shows the "
-            "estimate with them too."
+            f"{count:,} of {total:,} portfolios are further than {percent(limit)} of wealth from "
+            "the frontier that explains the others, and were set aside; the table of returns "
+            "shows the estimate with them too."
         ),
         remedy=(
-            "Look at who they are in the investors' table; learn without trimming if they belong to "
-            "the same population."
+            "Look at who they are in the investors' table; learn without trimming if they "
+            "belong to the same population."
         ),
     )
 
@@ -94,9 +94,10 @@ def serial(correlation: float) -> Finding:
     """Residuals of neighbours on the frontier are alike."""
     return Finding(
         sentence=(
-            "Investors with similar risk depart from the frontier in the same direction (correlation "
-            f"{correlation:.2f}; errors would give 0): something systematic is at work, such as "
-            "another covariance than yours, limits on holdings, a shared tilt, or rounding."
+            "Investors with similar risk depart from the frontier in the same direction "
+            f"(correlation {correlation:.2f}; errors would give 0): something systematic is at "
+            "work, such as another covariance than yours, limits on holdings, a shared tilt, or "
+            "rounding."
         ),
         remedy=(
             "Give the return history so that the covariance can be corrected, add the limits that "
@@ -113,9 +114,9 @@ def beliefs(dispersion: float) -> Finding:
     """
     return Finding(
         sentence=(
-            f"Investors do not believe the same: expected returns differ between them by "
-            f"{percent(dispersion)} a year (standard deviation, given the anchors). The estimate is "
-            "the common part."
+            "Investors do not believe the same: expected returns differ between them by "
+            f"{percent(dispersion)} a year (standard deviation, given the anchors). The estimate "
+            "is the common part."
         ),
         remedy="Learn from groups of like-minded investors where an attribute tells them apart.",
     )
@@ -142,8 +143,8 @@ def few_periods(periods: float, assets: int, per_year: int) -> Finding:
     )
     return Finding(
         sentence=(
-            f"The covariance of {assets} assets comes from {periods:.0f} {unit}, which is little: its "
-            "error is in the intervals, and may be larger than they say."
+            f"The covariance of {assets} assets comes from {periods:.0f} {unit}, which is "
+            "little: its error is in the intervals, and may be larger than they say."
         ),
         remedy="Give a longer history, or one with more periods a year.",
     )
@@ -186,18 +187,18 @@ def capped(share: float, value: float) -> Finding:
     if value:
         return Finding(
             sentence=(
-                f"Holdings pile up at {percent(value)}: {share:.1f} an investor more than the frontier "
-                "puts there. That looks like a cap that was not given."
+                f"Holdings pile up at {percent(value)}: {share:.1f} an investor more than the "
+                "frontier puts there. That looks like a cap that was not given."
             ),
             remedy=(
-                f"Give the cap (upper {value:.2f}) if investors are under one, or learn from those who "
-                "are not."
+                f"Give the cap (upper {value:.2f}) if investors are under one, or learn from "
+                "those who are not."
             ),
         )
     return Finding(
         sentence=(
-            f"{percent(share)} more investors than the frontier explains hold equal amounts of their "
-            "largest assets. That looks like caps of their own."
+            f"{percent(share)} more investors than the frontier explains hold equal amounts of "
+            "their largest assets. That looks like caps of their own."
         ),
         remedy="Give the caps if you know them, or learn from investors without any.",
     )
@@ -212,9 +213,9 @@ def largest_only(count: int, share: float) -> Finding:
     """
     return Finding(
         sentence=(
-            f"Nobody holds more than {count} assets and {percent(share)} hold exactly {count}: these "
-            "look like the largest holdings only, rescaled to the whole. What is left out counts as "
-            "not held, which bends the returns."
+            f"Nobody holds more than {count} assets and {percent(share)} hold exactly {count}: "
+            "these look like the largest holdings only, rescaled to the whole. What is left out "
+            "counts as not held, which bends the returns."
         ),
         remedy="Give complete portfolios.",
     )
@@ -224,10 +225,10 @@ def small_dropped(least: float) -> Finding:
     """Small positions are missing."""
     return Finding(
         sentence=(
-            f"There is no holding below {percent(least)}: small positions seem to have been left out, "
-            "and count as not held."
+            f"There is no holding below {percent(least)}: small positions seem to have been left "
+            "out, and count as not held."
         ),
-        remedy="Give complete portfolios, or trust the returns of assets held in small amounts less.",
+        remedy="Give complete portfolios; trust returns of assets held in small amounts less.",
     )
 
 
@@ -246,12 +247,13 @@ def own_tilt(share: float) -> Finding:
     """Departures last from date to date."""
     return Finding(
         sentence=(
-            f"{percent(share)} of what the frontier leaves unexplained is the same for an investor at "
-            "all her dates: a tilt of her own, not error. Intervals count each investor once."
+            f"{percent(share)} of what the frontier leaves unexplained is the same for an "
+            "investor at all her dates: a tilt of her own, not error. Intervals count each "
+            "investor once."
         ),
         remedy=(
-            "Nothing, if investors are meant to be counted once; else learn from groups with the same "
-            "tilt."
+            "Nothing, if investors are meant to be counted once; else learn from groups with "
+            "the same tilt."
         ),
     )
 
@@ -265,8 +267,8 @@ def duplicates(count: int, total: int) -> Finding:
     """
     return Finding(
         sentence=(
-            f"{count:,} of {total:,} portfolios repeat another one to the last digit (model portfolios "
-            "or share classes): intervals count them as one decision."
+            f"{count:,} of {total:,} portfolios repeat another one to the last digit (model "
+            "portfolios or share classes): intervals count them as one decision."
         ),
         remedy="Remove share classes of the same fund if they are in the file by accident.",
     )
@@ -284,8 +286,8 @@ def not_settled() -> Finding:
     """The search did not end."""
     return Finding(
         sentence=(
-            "The search for the estimate did not settle: the portfolios ask for different returns in "
-            "different places."
+            "The search for the estimate did not settle: the portfolios ask for different "
+            "returns in different places."
         ),
         remedy="Learn from groups of investors, or give more of them.",
     )
@@ -312,8 +314,8 @@ def alike(share: float) -> Finding:
     """
     return Finding(
         sentence=(
-            "The portfolios differ so little from one another that their risk tells next to nothing "
-            f"of preferences ({percent(share)} of the frontier's length is used)."
+            "The portfolios differ so little from one another that their risk tells next to "
+            f"nothing of preferences ({percent(share)} of the frontier's length is used)."
         ),
         remedy="Give investors with different appetites for risk.",
     )
