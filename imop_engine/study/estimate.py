@@ -208,7 +208,7 @@ def _joint(
     kept = Y[found.kept]
     step = -(-len(kept) // FOLDED)
     some, own = kept[::step], clusters[found.kept][::step]
-    best: tuple[JointFit | None, float | None] = (None, alone)
+    best: tuple[JointFit | None, float] = (None, alone)
     for start in _starts(found):
         try:
             joint = fit_together(problem, some, start, periods)
@@ -216,9 +216,9 @@ def _joint(
         except (ImopError, np.linalg.LinAlgError):
             continue
         asked = NO_WORSE if joint.noise_sd <= EXPLAINED_NOISE else CLEARLY_BETTER
-        if 1.0 - share <= asked * (1.0 - alone):
+        before = alone if best[0] is None else best[1]
+        if 1.0 - share <= asked * (1.0 - alone) and (best[0] is None or share > before):
             best = joint, share
-            break
     if best[0] is not None and step > 1:
         full = fit_together(problem, kept, best[0].theta, periods, best[0].change)
         best = full, best[1]
