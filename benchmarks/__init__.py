@@ -19,6 +19,7 @@ from imop_engine.versions import versions
 from imop_engine.warm import warm
 
 from .cases import FULL, QUICK, RATE, SEED, K, Measure, Say, Section, Size
+from .gaps import agreement, fits, from_file, gap_rounds
 from .growth import (
     algorithms,
     assets,
@@ -32,7 +33,9 @@ from .measuring import machine
 from .presenting import page, show, shown
 from .solvers import against_gurobi, forward, frontier
 
-PACKAGES = ("imop", "numpy", "numba", "gurobipy", "cvxcla", "daqp", "quadprog")
+PACKAGES = (
+    "imop", "numpy", "numba", "gurobipy", "cvxpy", "clarabel", "cvxcla", "daqp", "quadprog",
+)  # fmt: skip
 
 __all__ = ["QUICK", "SECTIONS", "Say", "Section", "Size", "attempt", "page", "run", "show", "shown"]
 
@@ -87,5 +90,5 @@ def attempt(measure: Measure, size: Size, say: Say) -> list[Section]:
 
 SECTIONS: tuple[Measure, ...] = (
     against_gurobi, algorithms, assets, second_order, weights, rounds, stream, frontier, forward,
-    cold_start,
+    fits, from_file, agreement, gap_rounds, cold_start,
 )  # fmt: skip

@@ -20,6 +20,7 @@ Say = Callable[[str], None]
 SEED = 7
 RATE = 5.0
 K = 41
+DRAWN = 100_000  # investors drawn at a time, to need little memory
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class Size:
     marks: tuple[int, ...]  # rounds at which the cost of a round is read
     stream: int
     repeats: int
+    investors: tuple[int, ...]  # fitted together, n = 30
+    cone_investors: int  # the most of them that a cone solver is given
+    wide: tuple[int, int]  # assets and investors of the widest fit
+    random_problems: int
 
 
 FULL = Size(
@@ -47,6 +52,10 @@ FULL = Size(
     marks=(1_000, 10_000, 100_000),
     stream=1_000_000,
     repeats=3,
+    investors=(100, 1_000, 10_000, 100_000, 1_000_000),
+    cone_investors=1_000,
+    wide=(500, 5_000),
+    random_problems=200,
 )
 QUICK = Size(
     rounds=60,
@@ -58,6 +67,10 @@ QUICK = Size(
     marks=(200, 400),
     stream=4_000,
     repeats=1,
+    investors=(30, 2_000),
+    cone_investors=30,
+    wide=(60, 200),
+    random_problems=3,
 )
 
 
@@ -92,16 +105,14 @@ def paper_case(count: int) -> Case:
     return Case("portfolio n = 8", problem, seen.portfolios)
 
 
-def factor_case(n: int, count: int, noise: float = 0.005) -> Case:
+def factor_market(n: int) -> tuple[Problem, Array, np.random.Generator]:
     """A market with a three-factor covariance, its two extreme returns anchored.
 
     Args:
         n: How many assets.
-        count: How many investors.
-        noise: Standard deviation of the error in a holding, in fractions of wealth.
 
     Returns:
-        The problem and the portfolios; equal arguments give equal ones.
+        The problem, its true returns a year, and the generator to draw investors from.
     """
     rng = np.random.default_rng([SEED, n])
     loadings = rng.normal(0.0, 0.15, (n, 3)) + np.array([0.15, 0.0, 0.0])
@@ -109,11 +120,31 @@ def factor_case(n: int, count: int, noise: float = 0.005) -> Case:
     returns = 0.03 + 0.4 * np.abs(loadings[:, 0]) + rng.normal(0.0, 0.02, n)
     returns = np.clip(returns, 0.0, 1.0)
     ends = (int(np.argmin(returns)), int(np.argmax(returns)))
-    problem = portfolio_problem(covariance, anchors={i: float(returns[i]) for i in ends})
-    seen = simulate_investors(
-        problem, returns, count, weights="uniform", noise="gaussian", noise_level=noise, rng=rng
-    )
-    return Case(f"portfolio n = {n}", problem, seen.portfolios)
+    anchors = {i: float(returns[i]) for i in ends}
+    return portfolio_problem(covariance, anchors=anchors), returns, rng
+
+
+def factor_case(n: int, count: int, noise: str = "gaussian", level: float = 0.005) -> Case:
+    """Investors of `factor_market`, their weights uniform.
+
+    Args:
+        n: How many assets.
+        count: How many investors.
+        noise: How portfolios are observed, as `simulate_investors` says it.
+        level: Its size, in fractions of wealth.
+
+    Returns:
+        The problem and the portfolios; equal arguments give equal ones.
+    """
+    problem, returns, rng = factor_market(n)
+    parts = [
+        simulate_investors(
+            problem, returns, min(DRAWN, count - done), weights="uniform", noise=noise,
+            noise_level=level, rng=rng,
+        ).portfolios
+        for done in range(0, count, DRAWN)
+    ]  # fmt: skip
+    return Case(f"portfolio n = {n}", problem, np.vstack(parts))
 
 
 def mqp_case(learn: str, count: int) -> Case:

@@ -74,6 +74,13 @@ def resident_mb() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
+def peak_mb() -> float:
+    """The most memory that this process ever used, in megabytes."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
 def machine(load: float) -> Row:
     """What it was measured on, and how busy that was when it began."""
     model = platform.processor() or platform.machine()

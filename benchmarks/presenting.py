@@ -6,7 +6,9 @@ from typing import Any
 
 
 def shown(value: object) -> str:
-    """A number as a table shows it: three digits that matter."""
+    """A number as a table shows it: three digits that matter; a bar for what was not measured."""
+    if value is None:
+        return "–"
     if not isinstance(value, float):
         return f"{value:,}" if isinstance(value, int) else str(value)
     if value == 0 or abs(value) >= 100:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.efficiency_gap.descent import plane_basis
+from imop_engine.efficiency_gap.cuts import plane_basis
 from imop_engine.efficiency_gap.measure import Course, furthest
 from imop_engine.kernels.twins import add_up, curvature
 from imop_engine.problem import Problem

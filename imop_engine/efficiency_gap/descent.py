@@ -7,13 +7,14 @@ from typing import Final
 import numpy as np
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.efficiency_gap.cuts import Cuts
+from imop_engine.efficiency_gap.cuts import Cuts, plane_basis
 from imop_engine.efficiency_gap.sample import Sample
 from imop_engine.efficiency_gap.value import Value
 from imop_engine.problem import ParameterSet, Problem, project_rows
 
 MOST_STEPS: Final = 200  # in one stage; it takes about ten
 MOST_DAMPING: Final = 1e8
+UNDAMPED: Final = 1e-9  # directions with less curvature are flat; others have converged by then
 ENOUGH: Final = 1e-4  # of the decrease that the slope promises makes a step good
 ROUNDING: Final = 1e-14  # of a value, per investor, as a share of the largest return
 
@@ -45,7 +46,8 @@ def descend(
         slope = float(point.gradient @ step)
         # what cannot be told from rounding in the value still shows in the gradient
         rounding = ROUNDING * sample.count * float(np.abs(point.theta).max())
-        if -slope <= 0.0 or (-slope < rounding and slope < 0.25 * last):
+        ended = -slope < rounding and slope < 0.25 * last and damping <= UNDAMPED
+        if -slope <= 0.0 or ended:
             break
         trial, share = _step(problem, sample, point, step, most, rounding)
         if share == 0.0:
@@ -99,10 +101,3 @@ def _newton_target(
             return None
         target = found
     return theta_set.nearest(target)
-
-
-def plane_basis(projector: Matrix) -> Matrix:
-    """An orthonormal basis of the plane that a projector projects on."""
-    values, vectors = np.linalg.eigh(projector)
-    result: Matrix = vectors[:, values > 0.5]
-    return result

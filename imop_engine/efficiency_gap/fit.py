@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.efficiency_gap.cuts import Cuts, cut_corners
-from imop_engine.efficiency_gap.descent import descend, plane_basis
+from imop_engine.efficiency_gap.cuts import Cuts, cut_corners, plane_basis
+from imop_engine.efficiency_gap.descent import descend
 from imop_engine.efficiency_gap.measure import NEEDED, NOT_A_PORTFOLIO, furthest
 from imop_engine.efficiency_gap.sample import Sample
 from imop_engine.efficiency_gap.value import Value
@@ -22,7 +22,6 @@ STAGES: Final = (
     1e5,
     1e7,
 )  # how far frontiers are followed: kinks are smoothed, then sharpened
-NEAR: Final = 1e-3  # how far a bound looks for its multipliers, as a share of the spread
 LIFTS: Final = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)  # of the largest variance
 RISKLESS: Final = (
     1e-5  # mixtures of assets with less than this share of it have no risk to speak of
@@ -99,11 +98,14 @@ def fit_efficiency(
         theta = _descend_lifted(problem, sample, theta, lift, variances)
     scale = furthest(problem, theta, 1.0)  # one for all stages: the value must not move with it
     cuts, steps = Cuts(problem.theta), 0
-    for stage in STAGES:
+    for number, stage in enumerate(STAGES):
+        before = theta
         smooth, taken = descend(problem, sample, theta, stage * scale, cuts)
         theta, steps = smooth.theta, steps + taken
         best = cuts.exact(problem, sample, theta)
-        cuts.lowest(best, NEAR * float(np.ptp(theta)))
+        if number > 0:
+            best = _sharpened(problem, sample, best, before, stage / STAGES[number - 1], cuts)
+        cuts.prove(best)
         if cuts.proven(best, sample):
             break
     else:
@@ -114,6 +116,27 @@ def fit_efficiency(
         theta, value, bound, best.gradient, steps, cuts.proven(best, sample), flat, directions,
         sample.count, sample.moved,
     )  # fmt: skip
+
+
+def _sharpened(
+    problem: Problem, sample: Sample, best: Value, before: Vector, sharper: float, cuts: Cuts
+) -> Value:
+    """The best point, or where it goes as the least price goes to zero if that is better.
+
+    Returns that tie there, as those of assets that the boldest investors share, differ by about the
+    price as long as there is one: a straight line through two stages ends at the tie.
+
+    Args:
+        problem: the portfolio problem.
+        sample: the investors.
+        best: the end of a stage, its value not smoothed.
+        before: the end of the stage before.
+        sharper: how many times smaller the least price has become.
+        cuts: receives a cut.
+    """
+    ahead = best.theta + (best.theta - before) / (sharper - 1.0)
+    point = cuts.exact(problem, sample, problem.theta.nearest(ahead))
+    return point if point.gaps < best.gaps else best
 
 
 def _flat(

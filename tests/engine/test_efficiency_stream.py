@@ -9,7 +9,7 @@ import imop_engine as imop
 import reference
 import reference_efficiency as naive
 from imop_engine.efficiency_gap.curvature import MOST_KEPT, GapCurvature, pieces
-from imop_engine.efficiency_gap.descent import plane_basis
+from imop_engine.efficiency_gap.cuts import plane_basis
 from imop_engine.efficiency_gap.regret import diameter, regret_bound
 from imop_engine.efficiency_gap.stream import GapMemory
 from imop_engine.errors import InvalidInput
