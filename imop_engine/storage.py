@@ -69,7 +69,7 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
         "checks": [check.to_dict() for check in study.checks],
         "figures": study.figures,
         "assets": list(study.problem.names),
-        "estimate": study.theta.tolist(),
+        "estimate": study.frame_returns["estimate"].tolist(),  # nothing where it is not known
         "way": None if study.estimate is None else study.estimate.found.way,
         "market": _market_facts(study.data.market),
         "anchors": [
@@ -152,7 +152,7 @@ def load_study(folder: Path | str) -> Study:
         document = json.loads((source / RUN).read_text(encoding="utf-8"))
         settings = StudySettings.from_dict(document["settings"])
         data = _load_data(source / INPUTS, document)
-        theta = np.array(document["estimate"], dtype=float)
+        written = np.array(document["estimate"], dtype=float)
         seconds = float(document["figures"]["seconds"])
         together = document.get("way") is not None  # studies of version 0.1.0 have none
     except (OSError, KeyError, TypeError, ValueError) as error:
@@ -164,8 +164,9 @@ def load_study(folder: Path | str) -> Study:
         ) from None
     state = load_state(source / INPUTS / CHECKPOINT)
     problem = make_problem(data, settings, state)
-    theta = problem.check_theta(theta)
     if not together:
+        # where nothing was written, a study of the stream alone is where that ended
+        theta = problem.check_theta(np.where(np.isnan(written), state.learned.theta, written))
         return Study(settings, data, problem, theta, state, seconds)
     found = estimate_study(data, settings, problem, state.learned.theta, state.rounds)
     return Study(settings, data, found.problem, found.theta, state, seconds, found)

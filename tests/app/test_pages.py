@@ -520,7 +520,7 @@ def test_tables_and_pictures_are_what_they_say(monkeypatch):
     import io
 
     back = pd.read_csv(io.BytesIO(reports.table_csv(study, "returns")))
-    np.testing.assert_array_equal(back["estimate"], study.theta)
+    np.testing.assert_array_equal(back["estimate"], study.frame_returns["estimate"])
     assert set(pd.read_excel(io.BytesIO(reports.workbook(study)), sheet_name=None)) == {
         "returns", "investors", "frontier", "distribution",
     }  # fmt: skip

@@ -7,9 +7,10 @@ import pytest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.inference.estimate import estimate_returns
+from imop_engine.inference.estimators import total_loss
 from imop_engine.population import WeightLaw, simulate_population
-from imop_engine.study.joint_estimate import total_loss
-from imop_engine.study.opening import efficiency_opening, nearest_start
+from imop_engine.study.opening import efficiency_opening
 from imop_engine.study.steps import SEARCHED
 
 EIGHT = market("paper8")
@@ -100,14 +101,18 @@ def test_a_study_goes_on_where_no_fit_is_possible():
     np.testing.assert_array_equal(*found)
 
 
-def test_the_better_of_beginning_and_end_is_settled_from():
+def test_a_stream_that_ended_far_off_does_not_move_the_estimate():
+    """Searches begin from the nearest of several starts, so a bad one costs nothing."""
     _truth, held = drawn(0.005, 84)
     problem = imop.anchor_by_history(FREE, EIGHT.expected_returns, held)
     good = efficiency_opening(problem, held, EIGHT.expected_returns)
     bad = problem.theta.nearest(good[::-1].copy())
-    for ended, began in ((good, bad), (bad, good)):
-        np.testing.assert_allclose(nearest_start(problem, held, ended, began), good, atol=1e-12)
-    assert nearest_start(problem, held, bad, None) is bad
+    alone, *others = (
+        estimate_returns(problem, held, starts).theta
+        for starts in ((), (good,), (bad,), (bad, good))
+    )
+    for other in others:
+        np.testing.assert_allclose(other, alone, atol=1e-9)
 
 
 # -- the loss as a setting -------------------------------------------------------------------------

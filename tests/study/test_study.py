@@ -14,12 +14,13 @@ import imop_engine as imop
 import reference
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.inference.estimate import estimate_returns
+from imop_engine.inference.estimators import HOLDINGS, errors_in_holdings, total_loss
 from imop_engine.population import simulate_population
 from imop_engine.simulate import simulate_investors
 from imop_engine.study import load_state, more_steps, save_state
 from imop_engine.study.data import Reading, StudyData
-from imop_engine.study.joint_estimate import joint_estimate, total_loss
-from imop_engine.study.opening import efficiency_opening, nearest_start
+from imop_engine.study.opening import efficiency_opening
 from imop_engine.study.steps import DONE, SEARCHED
 
 FRAMES = ("frame_returns", "frame_investors", "frame_frontier", "frame_distribution")
@@ -61,11 +62,11 @@ def test_a_study_is_what_its_parts_say(study, moments, portfolios):
     learner = imop.OnlineLearner(problem, weights="exact", theta0=start)
     learner.partial_fit(portfolios)
     np.testing.assert_array_equal(study.state.learned.theta, learner.theta_)
-    better = nearest_start(problem, held, learner.theta_, start)
-    assert total_loss(problem, held, better) <= total_loss(problem, held, learner.theta_)
-    refined = joint_estimate(problem, held, better)
-    np.testing.assert_array_equal(study.theta, refined.theta)
-    assert refined.note == ""
+    found = estimate_returns(problem, held, (learner.theta_,), study.estimate.clusters)
+    np.testing.assert_array_equal(study.theta, found.theta)
+    assert (found.way, found.notes) == (HOLDINGS, ())
+    assert found.kept.all()
+    assert total_loss(problem, held, found.theta) <= total_loss(problem, held, learner.theta_)
     assert study.problem.theta.contains(study.theta)
 
 
@@ -79,7 +80,7 @@ def test_fitting_together_gets_over_what_stops_each_search_alone(us20):
     problem = imop.anchor_by_history(free, truth, held)
     learner = imop.OnlineLearner(problem, weights="exact", theta0=us20.expected_returns)
     start = learner.partial_fit(held).theta_
-    found = joint_estimate(problem, held, start).theta
+    found = errors_in_holdings(problem, held, 0.0, start).theta
     alone = [search(problem, held, start).theta for search in (imop.polish, imop.refine)]
     least = min(total_loss(problem, held, theta) for theta in (start, *alone))
     assert total_loss(problem, held, found) <= least * (1 + 1e-9)
@@ -93,9 +94,13 @@ def test_equations_are_believed_up_to_half_more_than_the_least_loss(
 ):
     """A solution of the estimating equations that explains the portfolios too badly is none."""
     held, problem = portfolios.to_numpy(), study.problem
-    refine = "imop_engine.study.joint_estimate.refine"
-    monkeypatch.setattr(refine, lambda *given: SimpleNamespace(theta=study.theta))
-    best = joint_estimate(problem, held, study.theta).theta
+    refine = "imop_engine.inference.estimators.refine_counts"
+
+    def settled_at(theta):
+        return lambda *given: SimpleNamespace(theta=theta, converged=True)
+
+    monkeypatch.setattr(refine, settled_at(study.theta))
+    best = errors_in_holdings(problem, held, 0.0, study.theta).theta
     least = total_loss(problem, held, best)
     away = problem.theta.projector @ np.random.default_rng(0).normal(size=problem.n)
 
@@ -103,12 +108,11 @@ def test_equations_are_believed_up_to_half_more_than_the_least_loss(
         return total_loss(problem, held, best + length * away) / least - times
 
     far = best + brentq(above, 0.0, 1.0) * away
-    monkeypatch.setattr(refine, lambda *given: SimpleNamespace(theta=far))
-    found = joint_estimate(problem, held, best)
+    monkeypatch.setattr(refine, settled_at(far))
+    found = errors_in_holdings(problem, held, 0.0, best)
     assert np.array_equal(found.theta, far) == taken
     assert taken or total_loss(problem, held, found.theta) <= least
     assert (found.solution is not None) == taken
-    assert found.note == ""
 
 
 def test_default_anchors_keep_what_history_says(study, moments):
