@@ -201,23 +201,27 @@ def write(study: Study, out: Path, also: Sequence[str], command: str) -> None:
 
 
 def show(study: Study, out: Path | None) -> None:
-    """The results for a person: whether to trust them, a table, what was noticed, where the files are."""
+    """The results for a person: the verdict, a table, what was noticed, where the files are."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
+    from imop_engine.report.trust import way_sentences
     from imop_engine.sentences.investors import median_preference_short
     from imop_engine.sentences.returns import estimate_error
     from imop_engine.sentences.run import more_remarks, took_no_part_short
-    from imop_engine.sentences.verdict import reason_line, verdict_line
+    from imop_engine.sentences.verdict import given_anchors, reason_line, verdict_line
 
     figures, frame = study.figures, study.frame_returns
-    view = Table(title="Expected returns per year", title_justify="left")
+    title = f"Expected returns per year{given_anchors(len(study.problem.theta.values))}"
+    view = Table(title=title, title_justify="left")
     view.add_column("asset")
     headings = ["estimate", "low", "high", "history"] + (["true"] if "true" in frame else [])
+    if figures["set_aside"]:
+        headings.insert(3, "with_everyone")
     for heading in headings:
-        view.add_column(heading, justify="right")
+        view.add_column(heading.replace("_", " "), justify="right")
     view.add_column("status")
     for _, row in frame.iterrows():
         numbers = [_percent(float(row[heading])) for heading in headings]
@@ -228,7 +232,7 @@ def show(study: Study, out: Path | None) -> None:
         console.print(f"  {reason_line(check)}", markup=False, highlight=False)
     console.print(view)
     middle = median_preference_short(figures["median_weight"], figures["median_risk_aversion"])
-    lines = [study.fit.sentence(), middle]
+    lines = [*way_sentences(study), study.fit.sentence(), middle]
     if study.gaps is not None:
         lines.append(study.gaps.sentence())
     if "raw_error" in figures:
