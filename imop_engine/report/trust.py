@@ -1,4 +1,4 @@
-"""What a page says of the trust a study deserves, as plain values: verdict, reasons, error model."""
+"""What a page says of the trust a study deserves: verdict, reasons, error model."""
 
 from __future__ import annotations
 

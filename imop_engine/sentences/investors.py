@@ -108,8 +108,8 @@ def median_preference(weight: float, risk_aversion: float) -> str:
 def median_preference_short(weight: float, risk_aversion: float) -> str:
     """The same for the shell's line."""
     return (
-        f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}, given the "
-        "anchors."
+        f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}, "
+        "given the anchors."
     )
 
 
