@@ -39,7 +39,7 @@ def sources_chart(shares: pd.DataFrame) -> alt.LayerChart:
             domain=known["source"].tolist(),
             range=[COLOURS[int(order) % len(COLOURS)] for order in known["order"]],
         )
-        .legend(alt.Legend(orient="top", padding=0, offset=4, columns=2, labelLimit=220))
+        .legend(legend())
     )
     bars = (
         alt.Chart(shares)

@@ -22,11 +22,11 @@ RANKS: Final = ("asset", "rank", "low", "high")
 CHANGES_SHOWN: Final = 5
 # What each source is called on a page.
 SOURCE_WORDS: Final = {
-    "sample": "which investors were seen",
-    "noise": "errors of investors",
-    "history": "covariance from the history",
+    "sample": "sample",
+    "noise": "errors",
+    "history": "covariance",
     "anchors": "anchors",
-    "model": "kind of error",
+    "model": "error model",
 }
 
 
