@@ -19,6 +19,7 @@ Grid = int | Literal["exact"]
 Start = Literal["efficiency", "search", "history", "zero"]
 Loss = Literal["distance", "efficiency"]
 Anchoring = Literal["history", "assets", "none"]
+Errors = Literal["auto", "holdings", "beliefs"]
 Algorithm = Literal["accelerated", "full", "newton"]
 
 GRIDS: Final[tuple[Grid, ...]] = ("exact", 6, 11, 21, 41, 81)
@@ -134,11 +135,14 @@ class LearnSettings:
     level: float = 0.95
     refine: bool = True
     loss: Loss = "distance"
+    trim: bool = True  # set investors aside whom no common frontier explains
+    errors: Errors = "auto"  # what keeps investors from the frontier
+    known_errors: tuple[tuple[str, float], ...] = ()  # asset and standard error; others are exact
 
     @property
     def used(self) -> LearnSettings:
         """The part that a run depends on: returns named as known count only where they anchor."""
-        return self if self.anchoring == "assets" else replace(self, known=())
+        return self if self.anchoring == "assets" else replace(self, known=(), known_errors=())
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class RunRecord:
     explained: float
     seconds: float
     settings: Settings | None
+    verdict: str = ""  # "good", "caution" or "poor"; "" of runs that were kept before there was one
 
     @property
     def when(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -98,6 +98,23 @@ class Market:
             mean_covariance=error,
             **about,
         )
+
+    def resting_on(self, months: int) -> Market:
+        """The same moments, known to come from so many months.
+
+        Args:
+            months: of the history behind them, which is not at hand.
+
+        Returns:
+            A market whose moments count as estimates.
+        """
+        if self.history is not None:
+            raise InvalidInput(
+                f"months is {months}, but the history itself is given and has {len(self.history)} "
+                "periods; leave months out, it is for moments without a history."
+            )
+        error = read_only(self.covariance * MONTHS_A_YEAR / _checked_months(months))
+        return replace(self, months=months, mean_covariance=error)
 
     @property
     def size(self) -> int:

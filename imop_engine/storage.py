@@ -15,6 +15,12 @@ import pandas as pd
 
 from imop_engine.errors import InvalidInput
 from imop_engine.market import Market
+from imop_engine.report.frames_trust import (
+    checks_table,
+    differences_table,
+    fitted_covariance,
+    sources_table,
+)
 from imop_engine.report.html import html_report
 from imop_engine.study.data import Reading, StudyData
 from imop_engine.study.estimate import estimate_study
@@ -43,13 +49,21 @@ EXPECTED: Final = "expected return (moment)"
 
 
 def study_tables(study: Study) -> dict[str, pd.DataFrame]:
-    """The tables of a study by the name of their file."""
-    return {
+    """The tables of a study by the name of their file.
+
+    `covariance` is among them only where it was fitted together with the returns.
+    """
+    tables = {
         "returns": study.frame_returns,
         "investors": study.frame_investors,
         "frontier": study.frame_frontier,
         "distribution": study.frame_distribution,
+        "checks": checks_table(study.checks),
+        "sources": sources_table(study),
+        "differences": differences_table(study),
     }
+    fitted = fitted_covariance(study)
+    return tables if fitted is None else {**tables, "covariance": fitted}
 
 
 def export_study(study: Study, path: Path | str) -> Path:
@@ -112,7 +126,10 @@ def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
     if target.is_file():
         raise InvalidInput(f"{target} is a file; give a folder for the results.")
     (target / INPUTS).mkdir(parents=True, exist_ok=True)
-    for name, table in study_tables(study).items():
+    tables = study_tables(study)
+    if "covariance" not in tables:  # of another study that was in the folder before
+        (target / "covariance.csv").unlink(missing_ok=True)
+    for name, table in tables.items():
         (target / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
     _save_inputs(study, target / INPUTS)
     (target / REPORT).write_text(html_report(study, command=command), encoding="utf-8")

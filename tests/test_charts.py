@@ -9,7 +9,7 @@ import pytest
 
 import imop_engine as imop
 from imop_engine.bundled import market
-from imop_engine.report import charts, frames
+from imop_engine.report import charts, charts_trust, frames
 from imop_engine.simulate import simulate_investors
 from imop_engine.tables.export import csv_text
 
@@ -32,6 +32,14 @@ BINS = frames.weight_bins(
 TRAIL = pd.DataFrame(
     {"round": [10, 20, 10, 20], "measure": ["raw"] * 2 + ["aligned"] * 2, "error": [3, 1, 2, 0.0]}
 )
+SHARES = pd.DataFrame(
+    {
+        "asset": ["Security 1", "Security 2"] * 2,
+        "source": ["sample", "sample", "anchors", "anchors"],
+        "share": [0.25, 0.5, 0.75, 0.5],
+        "order": [0, 0, 3, 3],
+    }
+)
 
 CHARTS = {
     "frontier": charts.frontier_chart(CURVES, frames.cloud(PROBLEM, TRUTH, INVESTORS.portfolios)),
@@ -41,6 +49,10 @@ CHARTS = {
     "returns": charts.returns_chart(RETURNS),
     "returns, no truth": charts.returns_chart(RETURNS[["asset", "estimate"]]),
     "errors": charts.error_chart(TRAIL),
+    "sources": charts_trust.sources_chart(SHARES),
+    "with and without": charts_trust.with_and_without_chart(
+        RETURNS.assign(with_everyone=TRUTH + 0.02)
+    ),
     "losses": charts.loss_chart(frames.loss_blocks(np.linspace(1, 0.1, 500))),
 }
 
@@ -173,3 +185,21 @@ def test_the_axis_of_losses_marks_powers_of_ten():
     losses = pd.DataFrame({"first": [1, 2], "last": [1, 2], "loss": [0.03, 0.000004]})
     axis = charts.loss_chart(losses).to_dict()["layer"][0]["encoding"]["y"]["axis"]
     assert axis["values"] == pytest.approx([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
+
+
+def test_sources_keep_their_order_and_their_colours():
+    spec = CHARTS["sources"].to_dict()
+    colour = spec["layer"][0]["encoding"]["color"]["scale"]
+    assert colour["domain"] == ["sample", "anchors"]
+    assert colour["range"] == [charts_trust.COLOURS[0], charts_trust.COLOURS[3]]
+    assert spec["layer"][0]["encoding"]["x"]["stack"] == "zero"
+    assert spec["layer"][0]["encoding"]["order"]["field"] == "order"
+
+
+def test_with_and_without_joins_both_estimates_of_an_asset():
+    rule, everyone, estimated = CHARTS["with and without"].to_dict()["layer"]
+    assert (rule["encoding"]["x"]["field"], rule["encoding"]["x2"]["field"]) == (
+        "estimate",
+        "with_everyone",
+    )
+    assert everyone["mark"]["shape"] != estimated["mark"]["shape"], "not by colour alone"

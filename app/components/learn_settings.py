@@ -9,7 +9,7 @@ import streamlit as st
 from imop_app.components.show import escape
 from imop_app.services import learning
 from imop_app.services import market as markets
-from imop_app.settings import GRIDS, Algorithm, Anchoring, Grid, LearnSettings, Loss, Start
+from imop_app.settings import GRIDS, Algorithm, Anchoring, Errors, Grid, LearnSettings, Loss, Start
 from imop_app.state import AppState, place
 from imop_engine.sentences.words import word
 
@@ -47,6 +47,13 @@ STARTS: Final[dict[Start, str]] = {
     "history": "The history",
     "zero": "Zero (as in the paper)",
 }
+ERRORS: Final[dict[Errors, str]] = {
+    "auto": "By what they show",
+    "holdings": "Errors in holdings",
+    "beliefs": "Beliefs of their own",
+}
+ERRORS_HELP = "Errors in holdings: all believe the same, and what is held is a little off. Beliefs "
+ERRORS_HELP += "of their own: each believes in returns around the common ones."
 LEVELS: Final = (0.8, 0.9, 0.95, 0.99)
 
 
@@ -64,12 +71,15 @@ def choose(state: AppState) -> LearnSettings:
     with st.container(border=True, key="learn_settings"):
         left, right = st.columns(2)
         with left:
-            anchoring, known = _anchors(state, before)
+            anchoring, known, unsure = _anchors(state, before)
         with right:
             loss, algorithm, grid = _method(before)
         with st.expander("Advanced", icon=":material/settings:"):
             start, rate, level, refine = _advanced(before)
-    after = LearnSettings(anchoring, known, algorithm, grid, start, rate, level, refine, loss)
+            trim, errors = _departures(before)
+    after = LearnSettings(
+        anchoring, known, algorithm, grid, start, rate, level, refine, loss, trim, errors, unsure
+    )
     if after != before:
         state.choose_learning(after)
         st.rerun()
@@ -78,7 +88,7 @@ def choose(state: AppState) -> LearnSettings:
 
 def _anchors(
     state: AppState, before: LearnSettings
-) -> tuple[Anchoring, tuple[tuple[str, float], ...]]:
+) -> tuple[Anchoring, tuple[tuple[str, float], ...], tuple[tuple[str, float], ...]]:
     anchoring = st.segmented_control(
         "What is taken as known",
         list(ANCHORINGS),
@@ -91,7 +101,7 @@ def _anchors(
     )
     st.caption(ANCHORING_SAID[anchoring])
     if anchoring != "assets":
-        return anchoring, before.known
+        return anchoring, before.known, before.known_errors
     workspace = state.workspace
     data = markets.load(workspace.chosen_market, workspace.box)
     suggested = before.known or learning.known_assets(workspace.chosen_market, workspace.box)
@@ -104,7 +114,8 @@ def _anchors(
         help="Two, each with its yearly return below.",
     )
     values = dict(suggested)
-    known = []
+    errors = dict(before.known_errors)
+    known, unsure = [], []
     for name, column in zip(names, st.columns(2), strict=False):
         first = values.get(name, float(data.returns_by_asset[name]))
         percent = column.number_input(
@@ -118,7 +129,18 @@ def _anchors(
         # An untouched number keeps every digit of the history.
         same = abs(percent - 100.0 * first) < 1e-9
         known.append((name, first if same else percent / 100.0))
-    return anchoring, tuple(known)
+        error = column.number_input(
+            f"± for {escape(name)} (% per year)",
+            min_value=0.0,
+            step=0.1,
+            format="%.2f",
+            value=100.0 * errors.get(name, 0.0),
+            key=f"unsure_{name}",
+            help="The standard error of that return; 0 takes it as exact.",
+        )
+        if error > 0.0:
+            unsure.append((name, error / 100.0))
+    return anchoring, tuple(known), tuple(unsure)
 
 
 def _method(before: LearnSettings) -> tuple[Loss, Algorithm, Grid]:
@@ -195,3 +217,25 @@ def _advanced(before: LearnSettings) -> tuple[Start, float, float, bool]:
         "intervals tighter. It needs about as long again.",
     )
     return start, rate, level, refine
+
+
+def _departures(before: LearnSettings) -> tuple[bool, Errors]:
+    """What the fit of all portfolios makes of those who are not on the frontier."""
+    errors = st.segmented_control(
+        "What keeps investors from the frontier",
+        list(ERRORS),
+        format_func=ERRORS.__getitem__,
+        default=before.errors,
+        key="learn_errors",
+        required=True,
+        wrap=True,
+        help=ERRORS_HELP,
+    )
+    trim = st.checkbox(
+        "Set outliers aside",
+        value=before.trim,
+        key="learn_trim",
+        help="Investors whom no common frontier explains take no part in the fit of all "
+        "portfolios together; the result says who they are and what they would change.",
+    )
+    return trim, errors

@@ -9,14 +9,32 @@ import streamlit as st
 
 from imop_app.components import show
 from imop_app.services import results
-from imop_engine.report import charts, charts_learn, charts_people
+from imop_engine.report import charts, charts_learn, charts_people, charts_trust
 from imop_engine.sentences.words import word
 from imop_engine.study import Study
 
 # Longer tables scroll in themselves.
 ROWS_SHOWN: Final = 20
+VERDICT_ICONS: Final = {
+    "good": ":material/check_circle:",
+    "caution": ":material/warning:",
+    "poor": ":material/error:",
+}
 STATUS_HELP = "Identified: fixed by the portfolios. Bounded: only known not to be higher or lower. "
 STATUS_HELP += "Anchored: taken as known. Not seen: the portfolios say nothing."
+
+
+def verdict(study: Study) -> None:
+    """Whether the result is to be trusted: green, amber or red, with reasons and remedies."""
+    found = results.verdict(study)
+    box = {"good": st.success, "caution": st.warning, "poor": st.error}[found["verdict"]]
+    reasons = [
+        f"- **{one['word']}.** {show.escape(one['sentence'])} *{show.escape(one['remedy'])}*"
+        for one in found["reasons"]
+    ]
+    text = "\n".join([f"**{show.escape(found['line'])}**", "", *reasons])
+    with st.container(key="verdict"):
+        box(text, icon=VERDICT_ICONS[found["verdict"]])
 
 
 def key_figures(study: Study) -> None:
@@ -66,10 +84,25 @@ def learning_history(study: Study) -> None:
         show.chart(charts.loss_chart(losses, study.settings.loss), "losses")
 
 
+def trust_charts(picture: results.FrontierPicture) -> None:
+    """Where each interval comes from, and what those set aside would change."""
+    left, right = st.columns(2)
+    if not picture.sources.empty:
+        with left:
+            show.chart(charts_trust.sources_chart(picture.sources), "sources")
+    with right:
+        if picture.both is None:
+            st.caption("Nobody was set aside: the estimate is everybody's.")
+        else:
+            show.chart(charts_trust.with_and_without_chart(picture.both), "everyone")
+
+
 def returns_table(returns: pd.DataFrame) -> None:
     """The estimated returns, to read."""
     with st.container(border=True):
-        st.markdown("**Table of returns** (% per year)", help=word("expected return"))
+        st.markdown(
+            "**Table of returns** (% per year, given the anchors)", help=word("expected return")
+        )
         show.table(
             returns,
             "returns",
@@ -78,6 +111,7 @@ def returns_table(returns: pd.DataFrame) -> None:
                 "estimate": show.percent("Estimated", "expected return"),
                 "low": show.percent("At least", "interval"),
                 "high": show.percent("At most", "interval"),
+                "with_everyone": show.percent("With everyone"),
                 "status": st.column_config.TextColumn("Status", help=STATUS_HELP),
                 "true": show.percent("True", "simulated"),
                 "error": show.number("Error", "error", "%.4f"),

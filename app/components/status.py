@@ -19,6 +19,14 @@ AFTER = {
     "frontier": ("preferences", "See the preferences"),
     "preferences": ("report", "Take it away"),
 }
+DONE = ":green[:material/check_circle:]"
+# How a verdict is marked; a run of before there were verdicts has none, and is not called good.
+VERDICT_MARKS = {
+    "good": DONE,
+    "caution": ":orange[:material/warning:]",
+    "poor": ":red[:material/error:]",
+    "": ":gray[:material/help:]",
+}
 # Longer than this, a name may break over two lines.
 SHORT = 26
 STAGES = {
@@ -55,16 +63,16 @@ def _loaded(state: AppState) -> list[str]:
     return [
         _mark("Market", _market(state)),
         _mark("Investors", _investors(state)),
-        _mark("Result", _result(state)),
+        _mark("Result", _result(state), _verdict(state)),
     ]
 
 
-def _mark(label: str, content: str | None) -> str:
+def _mark(label: str, content: str | None, look: str = DONE) -> str:
     if content is None:
         return f":gray[:material/radio_button_unchecked:\u00a0{label}]"
     # Words that belong together stay on one line.
     kept = escape(content).replace(" ", "\u00a0") if len(content) < SHORT else escape(content)
-    return f":green[:material/check_circle:]\u00a0**{label}**\u00a0{kept}"
+    return f"{look}\u00a0**{label}**\u00a0{kept}"
 
 
 def _market(state: AppState) -> str | None:
@@ -89,6 +97,14 @@ def _result(state: AppState) -> str | None:
     from imop_app.services import summary
 
     return summary.result(state.workspace, state.store)
+
+
+def _verdict(state: AppState) -> str:
+    if state.workspace.run is None:
+        return VERDICT_MARKS[""]
+    from imop_app.services import summary
+
+    return VERDICT_MARKS[summary.verdict(state.workspace, state.store)]
 
 
 def _next(state: AppState) -> None:

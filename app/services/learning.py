@@ -88,7 +88,9 @@ def known_assets(market: MarketSettings, box: FileBox) -> tuple[tuple[str, float
 def study_settings(settings: Settings, data: Market) -> StudySettings:
     """What the analyst chose, in the engine's words."""
     learn = settings.learn
-    anchors: Any = {"history": None, "assets": dict(learn.known), "none": ()}[learn.anchoring]
+    unsure = dict(learn.known_errors)
+    known = [(name, value, unsure.get(name, 0.0)) for name, value in learn.known]
+    anchors: Any = {"history": None, "assets": known, "none": ()}[learn.anchoring]
     caps = {limit.asset: limit.cap for limit in settings.market.limits}
     return StudySettings(
         weights=learn.grid,
@@ -101,6 +103,8 @@ def study_settings(settings: Settings, data: Market) -> StudySettings:
         start=learn.start,
         level=learn.level,
         refine=learn.refine,
+        trim=learn.trim,
+        errors=learn.errors,
     )
 
 
@@ -194,6 +198,7 @@ def _record(study: Any, data: Market, people: Investors, settings: Settings) -> 
         explained=float(figures["explained"]),
         seconds=float(figures["seconds"]),
         settings=settings,
+        verdict=study.verdict,
     )
 
 

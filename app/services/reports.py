@@ -190,8 +190,11 @@ def command_line(record: RunRecord, location: str) -> str:
     parts += ["--loss", learn.loss, "--rate", f"{learn.rate:g}", "--start", learn.start]
     parts += ["--level", f"{learn.level:g}"]
     parts += ["--refine" if learn.refine else "--no-refine"]
+    parts += ["--trim" if learn.trim else "--no-trim", "--errors", learn.errors]
+    unsure = dict(learn.known_errors)
     for name, value in learn.known if learn.anchoring == "assets" else ():
-        parts += ["--anchor", f"{name}={value!r}"]
+        error = f"±{unsure[name]!r}" if unsure.get(name) else ""
+        parts += ["--anchor", f"{name}={value!r}{error}"]
     for limit in settings.market.limits:
         parts += ["--cap", f"{limit.asset}={limit.cap!r}"]
     if settings.market.bounds is not None:

@@ -15,7 +15,15 @@ import imop_engine as imop
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import PREPARATION
 from imop_app.store import RunRecord, RunStore
-from imop_engine.report import frames, frames_gaps, frames_learn, frames_people, style
+from imop_engine.report import (
+    frames,
+    frames_gaps,
+    frames_learn,
+    frames_people,
+    frames_trust,
+    style,
+    trust,
+)
 from imop_engine.sentences import investors as say
 from imop_engine.sentences.numbers import explained, percent_cell
 from imop_engine.study import Study
@@ -39,6 +47,8 @@ class FrontierPicture:
     composition: pd.DataFrame
     fits: pd.DataFrame
     simulated: bool
+    sources: pd.DataFrame  # asset, source, share, order; empty where there are no intervals
+    both: pd.DataFrame | None  # with and without those set aside; None where nobody was
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +146,16 @@ def notes(study: Study) -> tuple[str, ...]:
     return tuple(note for note in study.notes if note not in study.data.notes)
 
 
+def verdict(study: Study) -> dict[str, Any]:
+    """The verdict on a run, in one line, and its reasons, worst first."""
+    return trust.verdict_values(study)
+
+
+def error_model(study: Study) -> list[str]:
+    """Which errors the estimate takes investors to make, and what else was fitted."""
+    return trust.way_sentences(study)
+
+
 @sentences
 def frontier(study: Study) -> FrontierPicture:
     """The tables behind the page of the frontier; kept with the study."""
@@ -168,6 +188,8 @@ def _frontier(key: str, _study: Study) -> FrontierPicture:
         composition=frames_learn.composition(_study.frontier),
         fits=imop.compare_fit(problem, theta, _study.decisions, history=history),
         simulated=simulated,
+        sources=frames_trust.source_shares(_study),
+        both=frames_trust.with_and_without(_study),
     )
 
 

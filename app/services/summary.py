@@ -32,11 +32,18 @@ def investors(workspace: Workspace) -> str:
 
 
 def result(workspace: Workspace, store: RunStore) -> str | None:
-    """What the shown run explains; None where it is gone."""
+    """What the shown run explains, and the verdict on it; None where it is gone."""
     record = results.record_of(store, workspace.run)
     if record is None:
         return None
-    return f"{results.explained_said(record.explained)} explained"
+    judged = f", {record.verdict}" if record.verdict else ""
+    return f"{results.explained_said(record.explained)} explained{judged}"
+
+
+def verdict(workspace: Workspace, store: RunStore) -> str:
+    """The verdict on the shown run: "good", "caution" or "poor"; "" where there is none."""
+    record = results.record_of(store, workspace.run)
+    return "" if record is None else record.verdict
 
 
 def changes(workspace: Workspace, store: RunStore) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ def page() -> None:
     except AppError as error:
         show.problem(error)
         return
+    result_panels.verdict(study)
     projected = st.toggle(
         "Lead each investor to the frontier",
         value=False,
@@ -60,6 +61,8 @@ def page() -> None:
         show.chart(charts_learn.interval_chart(picture.returns), "intervals")
     with right:
         _fits(picture)
+    result_panels.trust_charts(picture)
+    show.bullets(results.error_model(study))
     frame.link(state, "preferences", "Next: what the investors want")
 
 

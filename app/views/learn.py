@@ -132,6 +132,7 @@ def _result(state: AppState) -> None:
             pass
         return
     st.subheader("What came out", anchor=False)
+    result_panels.verdict(study)
     result_panels.key_figures(study)
     result_panels.overview(study)
     result_panels.learning_history(study)

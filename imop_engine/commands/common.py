@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ LOG = logging.getLogger("imop")
 
 EXAMPLE_ANCHOR: Final = "AAPL=0.08"
 EXAMPLE_CAP: Final = "AAPL=0.3"
+PLUS_MINUS: Final = r"±|\+/-|\+-"
 
 
 def load_market(
@@ -134,14 +136,44 @@ def assignment(text: str, option: str, example: str) -> tuple[str, float]:
         The name and the number.
     """
     name, sign, number = text.rpartition("=")
-    percent = number.strip().endswith("%")
-    try:
-        value = float(number.strip().removesuffix("%")) / (100.0 if percent else 1.0)
-    except ValueError:
-        sign, value = "", 0.0
-    if not sign or not name.strip():
+    value = _number(number)
+    if value is None or not sign or not name.strip():
         raise InvalidInput(f"{option} is {text!r}; write it as {example}.")
     return name.strip(), value
+
+
+def unsure_assignment(text: str, option: str, example: str) -> tuple[str, float, float]:
+    """One NAME=NUMBER, or NAME=NUMBER±ERROR; "+-" and "+/-" are the same sign.
+
+    Args:
+        text: As the analyst wrote it.
+        option: Its name, for errors.
+        example: A right one, for errors.
+
+    Returns:
+        The name, the number, and its standard error: 0 where none was written.
+    """
+    head, sign, tail = text.rpartition("=")
+    number, *more = re.split(PLUS_MINUS, tail)
+    if not more:
+        return *assignment(text, option, example), 0.0
+    error = _number(more[0]) if len(more) == 1 else None
+    mixed = number.strip().endswith("%") != more[0].strip().endswith("%")
+    if error is None or mixed:
+        raise InvalidInput(
+            f"{option} is {text!r}; write it as {example}, or with its standard error as "
+            f"{example}±0.01: both numbers as fractions, or both in %."
+        )
+    return *assignment(f"{head}{sign}{number}", option, example), error
+
+
+def _number(text: str) -> float | None:
+    """A number, which may be in percent; None where it is none."""
+    plain = text.strip()
+    try:
+        return float(plain.removesuffix("%")) / (100.0 if plain.endswith("%") else 1.0)
+    except ValueError:
+        return None
 
 
 def parse_weights(text: str) -> int | str:

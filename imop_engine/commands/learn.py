@@ -84,7 +84,11 @@ class KnownReturns:
 
     anchor: Annotated[
         list[str] | None,
-        typer.Option("--anchor", help="A known return, as ASSET=0.03; repeatable."),
+        typer.Option(
+            "--anchor",
+            help="A known return, as ASSET=3%, or with its standard error as ASSET=3%±1% "
+            "(or +-); repeatable.",
+        ),
     ] = None
     anchor_portfolio: Annotated[
         list[str] | None,
@@ -98,6 +102,14 @@ class KnownReturns:
     ] = None
     bounds: Annotated[
         tuple[float, float] | None, typer.Option(help="Least and greatest return believed in.")
+    ] = None
+    months: Annotated[
+        int | None,
+        typer.Option(
+            "--months",
+            min=2,
+            help="Months that --expected and --covariance come from; then they count as estimates.",
+        ),
     ] = None
 
 
@@ -120,6 +132,19 @@ class LearningOptions:
     refine: Annotated[
         bool, typer.Option("--refine/--no-refine", help="Fit all portfolios together at the end.")
     ] = True
+    trim: Annotated[
+        bool,
+        typer.Option(
+            "--trim/--no-trim", help="Set investors aside whom no common frontier explains."
+        ),
+    ] = True
+    errors: Annotated[
+        str,
+        typer.Option(
+            help="What keeps investors from the frontier: holdings (errors in them), beliefs (of "
+            "their own), or auto, by what the portfolios show."
+        ),
+    ] = "auto"
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse files that would have to be changed.")
@@ -171,10 +196,12 @@ def learn(
 ) -> None:
     """Learn what investors believe from a return history and their portfolios.
 
-    Writes returns.csv, investors.csv, frontier.csv, distribution.csv, run.json and report.html.
+    Writes returns.csv, investors.csv, frontier.csv, distribution.csv, checks.csv, sources.csv,
+    differences.csv, run.json and report.html.
     """
     results.check()
     market = common.load_market(files, history.reading(learner.strict), yahoo)
+    market = learning.resting_on(market, known.months)
     data = learning.read(market, people.portfolios, people.reading(learner.strict), known.truth)
     settings = _settings(known, limits, learner, results, market.names)
     out = results.out
@@ -221,6 +248,8 @@ def _settings(
         loss=learner.loss,
         start=learner.start,
         refine=learner.refine,
+        trim=learner.trim,
+        errors=learner.errors,
         level=learner.level,
         seed=learner.seed,
         strict=learner.strict,

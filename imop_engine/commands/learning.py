@@ -27,6 +27,7 @@ UNFINISHED: Final = "unfinished.npz"
 ANCHOR_PORTFOLIO: Final = "market.csv=0.06"
 ROLE: Final = "Client=investor"
 SENTENCES_SHOWN: Final = 6
+TONES: Final = {"good": "bold green", "caution": "bold yellow", "poor": "bold red"}
 
 
 def read(
@@ -62,24 +63,44 @@ def roles(given: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
 
 def anchors(
     assets: Sequence[str] | None, portfolios: Sequence[str] | None, names: Sequence[str]
-) -> list[tuple[Any, float]] | None:
+) -> list[tuple[Any, float, float]] | None:
     """What the analyst knows of the returns; None where nothing was said.
 
     Args:
-        assets: Options like ASSET=0.03, yearly returns.
-        portfolios: Options like FILE=0.06, yearly returns of portfolios.
+        assets: Options like ASSET=0.03 or ASSET=0.03±0.01, yearly returns with standard errors.
+        portfolios: Options like FILE=0.06, yearly returns of portfolios, the same.
         names: The assets.
 
     Returns:
-        Assets or portfolios, each with its yearly return.
+        Assets or portfolios, each with its yearly return and the standard error of that.
     """
-    known: list[tuple[Any, float]] = list(
-        common.assignments(assets, "--anchor", common.EXAMPLE_ANCHOR).items()
-    )
+    known: list[tuple[Any, float, float]] = []
+    for text in assets or ():
+        one = common.unsure_assignment(text, "--anchor", common.EXAMPLE_ANCHOR)
+        if one[0] in [name for name, *_ in known]:
+            raise InvalidInput(f"--anchor names {one[0]} twice; give it once.")
+        known.append(one)
     for text in portfolios or ():
-        file, value = common.assignment(text, "--anchor-portfolio", ANCHOR_PORTFOLIO)
-        known.append((_portfolio(Path(file), names), value))
+        file, *value = common.unsure_assignment(text, "--anchor-portfolio", ANCHOR_PORTFOLIO)
+        known.append((_portfolio(Path(file), names), value[0], value[1]))
     return known or None
+
+
+def resting_on(market: Market, months: int | None) -> Market:
+    """The market with the length of the history behind its moments, where that was said.
+
+    Args:
+        market: Its assets and moments.
+        months: Of --months; None where it was not given.
+    """
+    if months is None:
+        return market
+    if market.history is not None:
+        raise InvalidInput(
+            f"--months is {months}, but the history itself is given and has "
+            f"{len(market.history)} periods; leave --months out."
+        )
+    return market.resting_on(months)
 
 
 def run(data: StudyData, settings: StudySettings, out: Path | None, resume: bool) -> Study:
@@ -180,29 +201,38 @@ def write(study: Study, out: Path, also: Sequence[str], command: str) -> None:
 
 
 def show(study: Study, out: Path | None) -> None:
-    """The results for a person: a table, what was noticed, where the files are."""
+    """The results for a person: the verdict, a table, what was noticed, where the files are."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
+    from imop_engine.report.trust import way_sentences
     from imop_engine.sentences.investors import median_preference_short
     from imop_engine.sentences.returns import estimate_error
     from imop_engine.sentences.run import more_remarks, took_no_part_short
+    from imop_engine.sentences.verdict import given_anchors, reason_line, verdict_line
 
     figures, frame = study.figures, study.frame_returns
-    view = Table(title="Expected returns per year", title_justify="left")
+    title = f"Expected returns per year{given_anchors(len(study.problem.theta.values))}"
+    view = Table(title=title, title_justify="left")
     view.add_column("asset")
     headings = ["estimate", "low", "high", "history"] + (["true"] if "true" in frame else [])
+    if figures["set_aside"]:
+        headings.insert(3, "with_everyone")
     for heading in headings:
-        view.add_column(heading, justify="right")
+        view.add_column(heading.replace("_", " "), justify="right")
     view.add_column("status")
     for _, row in frame.iterrows():
         numbers = [_percent(float(row[heading])) for heading in headings]
         view.add_row(escape(str(row["asset"])), *numbers, str(row["status"]))
     console = Console()
+    console.print(Text(verdict_line(study.verdict), style=TONES[study.verdict]))
+    for check in study.checks:
+        console.print(f"  {reason_line(check)}", markup=False, highlight=False)
     console.print(view)
     middle = median_preference_short(figures["median_weight"], figures["median_risk_aversion"])
-    lines = [study.fit.sentence(), middle]
+    lines = [*way_sentences(study), study.fit.sentence(), middle]
     if study.gaps is not None:
         lines.append(study.gaps.sentence())
     if "raw_error" in figures:

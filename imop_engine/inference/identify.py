@@ -80,6 +80,8 @@ class Identification:
     level: float
     sources: Sources  # where the width of the intervals comes from
     dispersion: float | None = None  # of beliefs between investors, where that is the error model
+    # what a change of each return that is only bounded does to the others, through the anchors
+    response: Matrix | None = None
 
     @property
     def step_in_errors(self) -> float:
@@ -333,7 +335,7 @@ def report(
         say.direction_sentences(subspace.open_directions, names, solution.theta),
         subspace.open_directions, tuple(names[i] for i in np.flatnonzero(dead)), gauge,
         _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
-        sources, dispersion,
+        sources, dispersion, subspace.response * uninformed,
     )  # fmt: skip
 
 

@@ -7,8 +7,7 @@ connections besides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -16,8 +15,17 @@ import pandas as pd
 from imop_engine.errors import ImopError
 from imop_engine.inference.gaps import Gaps, gap_segments
 from imop_engine.inference.preferences import preference_segments
+from imop_engine.report.html_table import Column, table_of
+from imop_engine.report.html_trust import (
+    error_model,
+    given_anchors,
+    order_values,
+    refitted,
+    sources_drawing,
+)
 from imop_engine.report.pages import render
 from imop_engine.report.svg import svg
+from imop_engine.report.trust import verdict_values
 from imop_engine.sentences import investors, run
 from imop_engine.sentences.numbers import (
     MISSING,
@@ -26,6 +34,7 @@ from imop_engine.sentences.numbers import (
     points_cell,
 )
 from imop_engine.sentences.returns import anchor_sentence
+from imop_engine.sentences.verdict import with_everyone_sentence
 from imop_engine.study import Study
 from imop_engine.versions import versions
 
@@ -34,23 +43,6 @@ OUTLIERS_SHOWN: Final = 10
 # An attribute with more values than this is a name, not a group.
 MOST_GROUPS: Final = 12
 LEARNED_STATUSES: Final = ("identified", "anchored")
-
-
-class Column(NamedTuple):
-    """One column of a table: where its values come from and how they are written."""
-
-    name: str  # in the frame
-    title: str  # on the page
-    shown: Callable[[Any], str]
-    numeric: bool = True  # set to the right
-    tag: bool = False  # a status, drawn as a small label
-
-
-class Table(NamedTuple):
-    """What the template needs of a table: its columns and the text of every cell."""
-
-    columns: list[Column]
-    rows: list[list[str]]
 
 
 def html_report(study: Study, *, command: str = "") -> str:
@@ -69,10 +61,12 @@ def html_report(study: Study, *, command: str = "") -> str:
         title=study.settings.title or "What these investors believe",
         command=command,
         learned_statuses=LEARNED_STATUSES,
+        trust=verdict_values(study),
         **_opening(study),
         **_method(study),
         **_data(study),
         **_estimate(study),
+        order=order_values(study),
         **_identified(study),
         **_frontier(study),
         **_people(study),
@@ -89,7 +83,7 @@ def _opening(study: Study) -> dict[str, Any]:
         (f"{figures['rounds']:,}", "portfolios learned from"),
         (f"{figures['explained']:.1%}", "of the variation in holdings explained by one frontier"),
         (f"{known} of {figures['assets']}", "returns that the holdings and the anchors fix"),
-        (f"{figures['median_risk_aversion']:.2f}", "median risk aversion"),
+        (f"{figures['median_risk_aversion']:.2f}", f"median risk aversion{given_anchors(study)}"),
     ]
     return {
         "lead": run.lead(figures["assets"], figures["rounds"]),
@@ -109,6 +103,8 @@ def _method(study: Study) -> dict[str, Any]:
             for holdings, value in zip(theta.equalities, theta.values, strict=True)
         ],
         "anchors_chosen": "by the return history" if by_history else "by the analyst",
+        "error_model": error_model(study),
+        "refitted": refitted(study),
     }
 
 
@@ -146,11 +142,15 @@ def _estimate(study: Study) -> dict[str, Any]:
     from imop_engine.report.frames_learn import only_fixed
 
     frame = only_fixed(study.frame_returns)
+    aside = study.figures["set_aside"]
+    if not aside:
+        frame = frame.drop(columns="with_everyone", errors="ignore")
     columns = [
         Column("asset", "asset", str, numeric=False),
         Column("estimate", "estimate", percent_cell),
         Column("low", "at least", percent_cell),
         Column("high", "at most", percent_cell),
+        Column("with_everyone", "with everyone", percent_cell),
         Column("history", "history", percent_cell),
         Column("true", "true", percent_cell),
         Column("investors", "investors", _count),
@@ -159,7 +159,10 @@ def _estimate(study: Study) -> dict[str, Any]:
     label = "Estimated return of each asset with its interval"
     return {
         "level": f"{study.settings.level:.0%}",
-        "returns": _table(frame, columns),
+        "given": given_anchors(study),
+        "everyone": with_everyone_sentence(aside, study.rounds) if aside else "",
+        "returns": table_of(frame, columns),
+        "sources_drawing": sources_drawing(study),
         "returns_drawing": svg(interval_chart(frame), "returns", label),
     }
 
@@ -254,7 +257,7 @@ def _gap_outliers(study: Study, gaps: Gaps) -> dict[str, Any] | None:
     ]
     return {
         "sentence": investors.gap_outliers_sentence(gaps.outliers, gaps.threshold),
-        "table": _table(gap_outliers(study.decisions, gaps, OUTLIERS_SHOWN), columns),
+        "table": table_of(gap_outliers(study.decisions, gaps, OUTLIERS_SHOWN), columns),
     }
 
 
@@ -332,11 +335,15 @@ def _segments(study: Study) -> list[dict[str, Any]]:
             Column("investors", "investors", _count),
             Column("mean_weight", "mean weight", number_cell),
             Column("interval", "interval of the mean", str),
-            Column("median_risk_aversion", "median risk aversion", number_cell),
+            Column(
+                "median_risk_aversion",
+                f"median risk aversion{given_anchors(study)}",
+                number_cell,
+            ),
             Column("mean_gap", "mean left on the table, per year", _fine_percent),
             Column("outliers", "outliers", _count),
         ]
-        blocks.append({"name": str(name), "table": _table(frame, columns)})
+        blocks.append({"name": str(name), "table": table_of(frame, columns)})
     return blocks
 
 
@@ -353,15 +360,8 @@ def _outliers(study: Study) -> dict[str, Any] | None:
     ]
     return {
         "sentence": investors.outliers_sentence(len(far), study.fit.threshold),
-        "table": _table(far.head(OUTLIERS_SHOWN).reset_index(names="id"), columns),
+        "table": table_of(far.head(OUTLIERS_SHOWN).reset_index(names="id"), columns),
     }
-
-
-def _table(frame: pd.DataFrame, columns: list[Column]) -> Table:
-    """The columns that the frame has, as text."""
-    present = [one for one in columns if one.name in frame.columns]
-    rows = [[one.shown(row[one.name]) for one in present] for _, row in frame.iterrows()]
-    return Table(present, rows)
 
 
 def _fine_percent(value: float) -> str:

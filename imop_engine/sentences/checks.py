@@ -49,6 +49,33 @@ def unexplained(share: float) -> Finding:
     )
 
 
+def unexplained_here(share: float) -> Finding:
+    """One frontier explains little even of the portfolios it was fitted to."""
+    little = percent(share) if share > 0.0 else "nothing"
+    return Finding(
+        sentence=(
+            f"The estimated frontier explains {little} of the differences between the portfolios "
+            "that it was learned from."
+        ),
+        remedy=(
+            "Fit all portfolios together (refine), give more investors, or split them by an "
+            "attribute that decides what they may hold."
+        ),
+    )
+
+
+def not_together() -> Finding:
+    """The stream's end alone."""
+    return Finding(
+        sentence=(
+            "The portfolios were learned from one after the other and not fitted together: nobody "
+            "was set aside, no other error model was tried, and the intervals leave out the "
+            "errors of covariance and anchors."
+        ),
+        remedy="Fit all portfolios together at the end (refine).",
+    )
+
+
 def below_baseline(share: float, baseline: float) -> Finding:
     """No way of learning explains more than reversing the average portfolio.
 

@@ -99,12 +99,18 @@ def gap_sentence(gap: float, held: float, risk: float) -> str:
 
 def median_preference(weight: float, risk_aversion: float) -> str:
     """The investor in the middle: her weight on return (0 to 1) and her risk aversion."""
-    return f"The median weight on return is {weight:.3f}, a risk aversion of {risk_aversion:.2f}."
+    return (
+        f"The median weight on return is {weight:.3f}, a risk aversion of {risk_aversion:.2f}, "
+        "given the anchors."
+    )
 
 
 def median_preference_short(weight: float, risk_aversion: float) -> str:
     """The same for the shell's line."""
-    return f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}."
+    return (
+        f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}, "
+        "given the anchors."
+    )
 
 
 def best_family(name: str, values: dict[str, float], p_value: float) -> str:

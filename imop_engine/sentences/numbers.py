@@ -56,6 +56,15 @@ def percent_cell(value: float, digits: int = 2) -> str:
     return f"{100.0 * value:.{digits}f} %" if np.isfinite(value) else MISSING
 
 
+def between_cell(low: float, high: float) -> str:
+    """Both ends of an interval as a table shows them.
+
+    >>> between_cell(-0.012, 0.0344)
+    '-1.20 % to 3.44 %'
+    """
+    return f"{percent_cell(low)} to {percent_cell(high)}"
+
+
 def points_cell(value: float) -> str:
     """A number of basis points as a table shows it.
 

@@ -108,8 +108,12 @@ def _fit(study: Study, add: Add) -> None:
     noise_sd = study.noise_sd
     if noise_sd is not None and noise_sd > NOISE:
         add("noise", CAUTION, say.noise(noise_sd, NOISE))
+    if estimate is None:
+        add("together", CAUTION, say.not_together())
     explained = study.explained_elsewhere
     if explained is None or estimate is None:
+        if study.fit.explained < HARDLY_EXPLAINED:
+            add("explained", POOR, say.unexplained_here(study.fit.explained))
         return
     if estimate.found.way == IMPLIED:
         shares = estimate.found.explained

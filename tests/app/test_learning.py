@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from app_harness import PATIENCE, SMALL, page, workspace
+from imop_app.components import status
 from imop_app.jobs import JOBS, TRAIL_POINTS, Job, JobBook
 from imop_app.services import learning, reports, results, summary
 from imop_app.services.errors import AppError, describe_error
@@ -25,6 +26,7 @@ from imop_app.settings import (
 from imop_app.state import AppState
 from imop_app.store import RunRecord
 from imop_engine import cli
+from imop_engine.bundled import market
 from imop_engine.errors import ImopError
 
 pytestmark = pytest.mark.slow
@@ -342,3 +344,28 @@ def test_live_tables_hold_what_the_charts_draw():
     assert set(seen.estimates["asset"]) <= set(shown(of).problem.names)
     assert (seen.losses["loss"] >= 0).all()
     assert seen.losses["last"].iloc[-1] == 3000
+
+
+# -- whether to trust it -------------------------------------------------------------------------
+def test_trimming_error_model_and_errors_of_anchors_reach_the_engine():
+    learn = LearnSettings(
+        "assets", (("Security 1", 0.1791), ("Security 7", 0.0352)), trim=False, errors="beliefs",
+        known_errors=(("Security 7", 0.01),),
+    )  # fmt: skip
+    of = state(learn=learn)
+    settings = learning.study_settings(of.settings, market("paper8"))
+    assert (settings.trim, settings.errors) == (False, "beliefs")
+    assert settings.anchors == (("Security 1", 0.1791, 0.0), ("Security 7", 0.0352, 0.01))
+    assert learn.used == learn
+    assert LearnSettings(known_errors=(("Security 7", 0.01),)).used == LearnSettings()
+
+
+def test_the_record_of_a_run_keeps_its_verdict():
+    of = state(learn=PLAIN)
+    run(of)
+    (record,) = of.store.list()
+    assert record.verdict == shown(of).verdict != "good", "the stream's end alone is never good"
+    assert summary.verdict(of.workspace, of.store) == record.verdict
+    assert summary.result(of.workspace, of.store).endswith(f", {record.verdict}")
+    assert "check_circle" not in status._loaded(of)[2]
+    assert status.VERDICT_MARKS[record.verdict] in status._loaded(of)[2]

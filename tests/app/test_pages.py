@@ -25,6 +25,7 @@ from app_harness import (
     workbook,
     workspace,
 )
+from imop_app.components import show
 from imop_app.components.market_source import COVARIANCES, GAPS, HELP, KINDS, MEANS, REPAIR
 from imop_app.jobs import JOBS
 from imop_app.services import learning, results
@@ -115,11 +116,29 @@ def test_words_are_one_line_each():
         assert len(meaning) < 260, name
 
 
+def shown_study(test):
+    return results.open_run(state_of(test).store, state_of(test).workspace.run)
+
+
+@pytest.mark.parametrize("view", ["learn", "frontier"])
+def test_the_verdict_is_on_the_page_with_reasons_and_remedies(view):
+    workspace()
+    learned()
+    test = page(view)
+    study = shown_study(test)
+    box = {"good": test.success, "caution": test.warning, "poor": test.error}[study.verdict]
+    said = box[0].value
+    assert f"Verdict\\: {study.verdict}" in said
+    for check in study.checks:
+        assert show.escape(check.sentence) in said
+        assert show.escape(check.remedy) in said
+
+
 def test_the_frontier_page_has_the_table_with_words():
     workspace()
     learned()
     test = page("frontier")
-    assert charts_on(test) == 3
+    assert charts_on(test) == 4 + (results.frontier(shown_study(test)).both is not None)
     table = test.dataframe[0].value
     study = results.open_run(state_of(test).store, state_of(test).workspace.run)
     fixed = table["status"].isin(["identified", "anchored"])
@@ -522,7 +541,7 @@ def test_tables_and_pictures_are_what_they_say(monkeypatch):
     back = pd.read_csv(io.BytesIO(reports.table_csv(study, "returns")))
     np.testing.assert_array_equal(back["estimate"], study.frame_returns["estimate"])
     assert set(pd.read_excel(io.BytesIO(reports.workbook(study)), sheet_name=None)) == {
-        "returns", "investors", "frontier", "distribution",
+        "returns", "investors", "frontier", "distribution", "checks", "sources", "differences",
     }  # fmt: skip
     for name in reports.PICTURES:
         assert reports.picture(study, name, "svg").startswith(b"<svg")

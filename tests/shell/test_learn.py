@@ -473,3 +473,75 @@ def test_the_shell_answers_at_once():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.split() == ["False", "False"]
+
+
+# -- whether to trust it -------------------------------------------------------------------------
+@pytest.mark.slow
+def test_learn_says_the_verdict_and_its_reasons_before_the_table(shell, files, tmp_path):
+    out = good(shell, "learn", *of(files), "--out", tmp_path)
+    document = json.loads((tmp_path / "run.json").read_text())
+    flat = " ".join(out.split())
+    assert flat.startswith(f"Verdict: {document['verdict']}. ")
+    assert document["checks"], "a history of anchors is never without a remark here"
+    for check in document["checks"]:
+        line = (
+            f"{check['severity'].capitalize()}: {check['sentence']} What helps: {check['remedy']}"
+        )
+        assert line in flat
+        assert flat.index(line) < flat.index("Expected returns per year, given the anchors")
+    table = pd.read_csv(tmp_path / "returns.csv")
+    unknown = table["status"].str.startswith(("bounded", "not seen"))
+    assert unknown.any()
+    assert table.loc[unknown, "estimate"].isna().all()
+    for asset in table.loc[unknown, "asset"]:
+        row = next(line for line in out.splitlines() if re.match(rf"│ {asset} +│", line))
+        assert row.split("│")[2].strip() == "–"
+    assert [one is None for one in document["estimate"]] == unknown.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", ["±", "+-", "+/-"])
+def test_an_anchor_may_carry_its_error(shell, files, sign):
+    document = json.loads(
+        good(
+            shell, "learn", *of(files), "--anchor", f"UNH=25%{sign}2%", "--anchor", "AAPL=0.27",
+            "--no-trim", "--errors", "holdings", "--json",
+        )
+    )  # fmt: skip
+    known = document["settings"]["anchors"]
+    assert known == [
+        {"asset": "UNH", "return": 0.25, "error": 0.02},
+        {"asset": "AAPL", "return": 0.27},
+    ]
+    assert document["settings"]["trim"] is False
+    assert document["settings"]["errors"] == "holdings"
+    assert document["figures"]["set_aside"] == 0
+
+
+@pytest.mark.slow
+def test_months_make_estimates_of_given_moments(shell, tmp_path):
+    good(shell, "simulate", "--market", "paper8", "--investors", 80, "--out", tmp_path)
+    people = ("--market", "paper8", "--portfolios", tmp_path / "portfolios.csv", "--json")
+    sure = json.loads(good(shell, "learn", *people))
+    unsure = json.loads(good(shell, "learn", *people, "--months", 60))
+    assert sure["figures"]["periods"] is None
+    assert unsure["figures"]["periods"] == 60
+    assert "history" in [check["name"] for check in unsure["checks"]]
+    assert "history" not in [check["name"] for check in sure["checks"]]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (("--anchor", "UNH=25%±0.02"), "both numbers as fractions, or both in %"),
+        (("--anchor", "UNH=25%±x%"), "with its standard error as"),
+        (("--anchor", "UNH=25%±-2%", "--anchor", "AAPL=20%"), "give a standard error"),
+        (("--months", "60"), "leave --months out"),
+        (("--errors", "taste"), "no error model 'taste'"),
+    ],
+)
+def test_what_cannot_be_read_is_said(option, words, shell, files):
+    code, out, err = shell("learn", *of(files), *option)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert re.fullmatch(r"imop: [^\n]+\.\n", err), err

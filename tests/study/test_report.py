@@ -86,7 +86,8 @@ def test_the_page_needs_no_network_and_runs_nothing(page):
 
 def test_charts_are_drawn_and_do_not_share_names(page):
     drawings = [a for t, a in page.tags if t == "svg" and a.get("role") == "img"]
-    assert len(drawings) == 5  # returns, frontier, weights, and two of what is left on the table
+    # returns, sources, frontier, weights, and two of what is left on the table
+    assert len(drawings) == 6
     assert all(one["aria-label"] for one in drawings)
     ids = [a["id"] for _, a in page.tags if a.get("id")]
     assert len(ids) == len(set(ids))
