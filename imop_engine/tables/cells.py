@@ -220,11 +220,12 @@ class CellTable:
         """The columns' names, from left to right."""
         return tuple(column.name for column in self.columns)
 
+    @cached_property
+    def _by_name(self) -> dict[str, CellColumn]:
+        return {column.name: column for column in self.columns}
+
     def __getitem__(self, name: str) -> CellColumn:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise KeyError(name)
+        return self._by_name[name]
 
 
 def check_names(file: str, names: Sequence[str], row: int) -> tuple[str, ...]:

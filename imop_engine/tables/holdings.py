@@ -23,7 +23,8 @@ from imop_engine.tables.cells import CellColumn, CellTable, as_bool, text_column
 from imop_engine.tables.dates import Dates
 from imop_engine.tables.history_matrix import MISFIT, PERCENT_SHARE
 from imop_engine.tables.numbers import Numbers
-from imop_engine.tables.portfolio_roles import Roles, asset_spelling
+from imop_engine.tables.portfolio_roles import AssetNames, Roles
+from imop_engine.tables.reading_limits import DEFAULT_LIMITS
 from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Notes
 
 FloatArray = NDArray[np.float64]
@@ -184,9 +185,10 @@ def _note_totals(
         return found
     distinct = column.text.dictionary_encode()
     is_total = as_bool(pc.match_substring_regex(distinct.dictionary, FOOTER_WORD))
+    history = AssetNames(known)
     for i in np.flatnonzero(is_total):
         word = distinct.dictionary[int(i)].as_py()
-        is_total[i] = words.is_total(word) and asset_spelling(word, known) is None
+        is_total[i] = words.is_total(word) and history.spelling(word) is None
     found = np.asarray(keep & is_total[distinct.indices.to_numpy(zero_copy_only=False)])
     where = np.flatnonzero(found)
     if len(where):
@@ -229,6 +231,7 @@ def long_book(
     keep: BoolArray,
     notes: Notes,
     known: Sequence[str] = (),
+    most: int = DEFAULT_LIMITS.cells,
 ) -> Book:
     """Several rows per portfolio: investor, asset, and what is held of it.
 
@@ -240,6 +243,7 @@ def long_book(
         keep: Which rows take part.
         notes: Collects what was noticed, changed or refused.
         known: The assets of the history, which are never taken for totals.
+        most: Portfolios times assets may be this many.
     """
     investor, asset = roles.first(roles_.INVESTOR), str(roles.first(roles_.ASSET))
     for name in (investor, asset):
@@ -265,6 +269,12 @@ def long_book(
     codes, ids, moments = _portfolios(owners, dates, where)
     assets = _named_assets(table, roles, asset, keep, notes)
     asset_codes, names = pd.factorize(pd.Series(_array(assets, where)))
+    if len(ids) * len(names) > most:
+        raise UnreadableFile(
+            f"{table.file} has {len(ids):,} portfolios of {len(names):,} different assets, and at "
+            f"most {most:,} holdings are read; check that column {asset} names the assets, and "
+            "leave out those without a history."
+        )
     bad = _note_bad_holdings(table, roles, numbers, held, where, notes)
     bad |= _note_bad_assets(assets, table, held, where, notes)
     # One holding that cannot be read makes the whole portfolio unknown.

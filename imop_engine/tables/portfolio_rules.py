@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from imop_engine.errors import InvalidInput
 from imop_engine.tables import words
 from imop_engine.tables.holdings import Book
-from imop_engine.tables.portfolio_roles import ADDING_SHARE, ADDS_UP, asset_spelling
+from imop_engine.tables.portfolio_roles import ADDING_SHARE, ADDS_UP, AssetNames
 from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Guess, Notes
 
 FRACTION, PERCENT, AMOUNTS = "fraction", "percent", "amounts"
@@ -159,7 +159,8 @@ def apply_unknown_rule(book: Book, assets: Sequence[str], rules: Rules, notes: N
     Returns:
         The portfolios with these assets in this order.
     """
-    spelled = [asset_spelling(name, assets) for name in book.assets]
+    history = AssetNames(assets)
+    spelled = [history.spelling(name) for name in book.assets]
     if rules.sums == "cash":
         spelled = [
             one or (CASH_NAME if words.says(name, words.CASH) else None)

@@ -25,10 +25,11 @@ from imop_engine.tables.cells import CellTable
 from imop_engine.tables.dates import ORDERS
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.numbers import DECIMALS
-from imop_engine.tables.open_table import DEFAULT_LIMITS, Source, load_table
+from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.portfolio_roles import Roles, guess_roles
+from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.rows import ReadingLimits
+from imop_engine.tables.sheet_choice import wanted_portfolios
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,7 @@ def read_portfolios(
         tolerance: How far a sum of holdings may be from 1.
         units: Auto, fraction, percent or amounts.
         layout: Auto, wide or long.
-        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        sheet: Name or number of a workbook's sheet; None chooses by what the sheets hold.
         decimal: Auto, point or comma.
         dates: Auto, day first or month first.
         strict: Whether anything that would be changed or refused is an error.
@@ -109,7 +110,9 @@ def read_portfolios(
     layouts.choose(decimal, DECIMALS, "decimal")
     layouts.choose(dates, ORDERS, "dates")
     known = _check_assets(assets)
-    table = load_table(source, name=name, sheet=sheet, limits=limits)
+    table = load_table(
+        source, name=name, sheet=sheet, limits=limits, wanted=wanted_portfolios(known)
+    )
     if not len(table):
         raise UnreadableFile(
             f"{table.file} has a header but no rows; portfolios need one row each."
@@ -118,7 +121,7 @@ def read_portfolios(
     notes.extend(table.findings)
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, roles_.ROLES)
-    book, found = _book(table, known, given, layout, decimal, dates, guessed, notes)
+    book, found = _book(table, known, given, layout, decimal, dates, limits, guessed, notes)
     _note_attributes(table, book, found, notes)
     _note_currencies(table, book, found, notes)
     book = _settled(table, book, found, known, units, rules, guessed, notes)
@@ -142,6 +145,7 @@ def _book(
     layout: str,
     decimal: str,
     order: str,
+    limits: ReadingLimits,
     guessed: dict[str, Guess],
     notes: Notes,
 ) -> tuple[Book, Roles]:
@@ -158,7 +162,7 @@ def _book(
         layouts.note_open_dates(notes, date_name, dates)
         keep = layouts.note_bad_dates(notes, table, date_name, dates)
     if found.layout == layouts.LONG:
-        book = long_book(table, found, numbers, dates, keep, notes, assets or ())
+        book = long_book(table, found, numbers, dates, keep, notes, assets or (), limits.cells)
     else:
         book = wide_book(table, found, numbers, dates, keep, notes)
     if not len(book):
