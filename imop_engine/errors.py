@@ -21,6 +21,10 @@ class UnreadableFile(InvalidInput):
     """A file or table cannot be understood as what it was given as."""
 
 
+class ReadingStopped(InvalidInput):
+    """Nobody waits any more for the file that was being read."""
+
+
 class RefusedRows(InvalidInput):
     """Strict reading met rows that would have been changed or left out; `report` lists them."""
 

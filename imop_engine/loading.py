@@ -18,15 +18,10 @@ from imop_engine.errors import InvalidInput
 from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.moments import estimate_moments
-from imop_engine.tables import (
-    ReturnHistory,
-    read_moments,
-    read_portfolios,
-    read_returns,
-    read_yahoo,
-)
+from imop_engine.tables import ReturnHistory, read_yahoo
 from imop_engine.tables.export import read_json_table
 from imop_engine.tables.open_table import Source
+from imop_engine.tables.readers import Reading, read_here
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +126,7 @@ def load_market(
     source: MarketSource,
     options: HistoryOptions | None = None,
     words: SourceWords = ARGUMENTS,
+    read: Reading = read_here,
 ) -> Market:
     """Read a market.
 
@@ -138,6 +134,7 @@ def load_market(
         source: where it comes from.
         options: how a history is read; the defaults detect what they can.
         words: what an error about the source says.
+        read: how files are read: in this process, within limits, or in another process.
 
     Returns:
         The market, with yearly moments, its history where there is one, and what reading noticed.
@@ -146,14 +143,14 @@ def load_market(
     if source._named() != 1:
         raise InvalidInput(words.not_one_source)
     if source.history is not None:
-        return market_of_history(_read_history(source.history, chosen), chosen)
+        return market_of_history(_read_history(source.history, chosen, read), chosen)
     if source.yahoo is not None:
         return market_of_history(fetch_history(source.yahoo, strict=chosen.strict), chosen)
     if source.bundled:
         return bundled_market(source.bundled)
     if source.expected is None or source.covariance is None:
         raise InvalidInput(words.table_missing)
-    return _market_of_tables(source.expected, source.covariance, chosen.repair)
+    return _market_of_tables(source.expected, source.covariance, chosen.repair, read)
 
 
 def fetch_history(prices: YahooPrices, *, strict: bool = False) -> ReturnHistory:
@@ -201,6 +198,7 @@ def load_investors(
     assets: tuple[str, ...],
     options: PortfolioOptions | None = None,
     truth: Any = None,
+    read: Reading = read_here,
 ) -> Investors:
     """Read portfolios on the assets of a market.
 
@@ -209,56 +207,59 @@ def load_investors(
         assets: the market's assets, in its order.
         options: how it is read; the defaults detect what they can.
         truth: the returns that these investors believe in, by asset, where they are known.
+        read: how the file is read: in this process, within limits, or in another process.
 
     Returns:
         The investors in stream order, with the reader's report.
     """
     chosen = options or PortfolioOptions()
-    read = read_portfolios(
-        file.source,
-        list(assets),
-        name=file.name,
-        roles=dict(chosen.roles) or None,
-        sums=chosen.sums,
-        unknown=chosen.unknown,
-        negative=chosen.negative,
-        duplicates=chosen.duplicates,
-        units=chosen.units,
-        layout=chosen.layout,
-        sheet=chosen.sheet,
-        strict=chosen.strict,
-    )
+    named = {
+        "assets": list(assets),
+        "name": file.name,
+        "roles": dict(chosen.roles) or None,
+        "sums": chosen.sums,
+        "unknown": chosen.unknown,
+        "negative": chosen.negative,
+        "duplicates": chosen.duplicates,
+        "units": chosen.units,
+        "layout": chosen.layout,
+        "sheet": chosen.sheet,
+        "strict": chosen.strict,
+    }
+    people = read("portfolios", (file.source,), named)
     return Investors.of(
-        read.weights,
+        people.weights,
         assets,
-        attributes=read.attributes,
-        dates=read.dates,
+        attributes=people.attributes,
+        dates=people.dates,
         truth=truth,
-        roles=tuple((str(column), str(role)) for column, role in read.roles.items()),
-        reading=(read.report,),
+        roles=tuple((str(column), str(role)) for column, role in people.roles.items()),
+        reading=(people.report,),
         origin=f"from {file.name}",
     )
 
 
-def _read_history(file: TableFile, options: HistoryOptions) -> ReturnHistory:
-    return read_returns(
-        file.source,
-        name=file.name,
-        kind=options.kind,
-        units=options.units,
-        layout=options.layout,
-        sheet=options.sheet,
-        strict=options.strict,
-        periods_per_year=options.periods_per_year,
-    )
+def _read_history(file: TableFile, options: HistoryOptions, read: Reading) -> ReturnHistory:
+    named = {
+        "name": file.name,
+        "kind": options.kind,
+        "units": options.units,
+        "layout": options.layout,
+        "sheet": options.sheet,
+        "strict": options.strict,
+        "periods_per_year": options.periods_per_year,
+    }
+    history: ReturnHistory = read("returns", (file.source,), named)
+    return history
 
 
-def _market_of_tables(expected: TableFile, covariance: TableFile, repair: bool) -> Market:
-    moments = read_moments(
-        expected.source,
-        covariance.source,
-        names=(expected.name, covariance.name),
-        repair=repair,
+def _market_of_tables(
+    expected: TableFile, covariance: TableFile, repair: bool, read: Reading
+) -> Market:
+    moments = read(
+        "moments",
+        (expected.source, covariance.source),
+        {"names": (expected.name, covariance.name), "repair": repair},
     )
     return Market.of(
         moments.expected_returns,

@@ -12,6 +12,7 @@ import streamlit as st
 from imop_app.home import FileBox
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import compiled
+from imop_app.services.reading import read
 from imop_app.settings import Limit, MarketSettings, StoredFile
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import market_names
@@ -58,7 +59,7 @@ def _load(settings: MarketSettings, _box: FileBox) -> Market:
         mean=settings.mean,
         covariance=settings.covariance,
     )
-    data = load_market(_source(settings, _box), options, _words(settings))
+    data = load_market(_source(settings, _box), options, _words(settings), read)
     if data.size < 2:
         raise AppError(
             f"{data.title} has one asset ({data.names[0]}); a choice needs at least two: add the "
@@ -76,7 +77,7 @@ def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
     from imop_engine.loading import MarketSource, TableFile
 
     def table(stored: StoredFile | None) -> TableFile | None:
-        return None if stored is None else TableFile(stored.name, box.get(stored))
+        return None if stored is None else TableFile(stored.name, box.path(stored))
 
     if settings.source == "bundled":
         return MarketSource(bundled=settings.bundled)

@@ -13,6 +13,7 @@ from imop_app.home import FileBox
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import PREPARATION, compiled
+from imop_app.services.reading import read
 from imop_app.settings import (
     SEGMENTS,
     InvestorBatch,
@@ -86,7 +87,7 @@ def _batch(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> Invest
         return _from_table(data, sample_portfolios(), "sample", batch, truth=_paper_truth(data))
     if batch.file is None:
         raise AppError("Choose a file with portfolios first.")
-    return _from_table(data, box.get(batch.file), batch.file.name, batch)
+    return _from_table(data, box.path(batch.file), batch.file.name, batch)
 
 
 def beliefs(data: Market, simulation: Simulation) -> pd.Series:
@@ -140,7 +141,7 @@ def _from_table(
         unknown=batch.unknown,
         negative=batch.negative,
     )
-    people = load_investors(TableFile(name, source), data.names, options, truth)
+    people = load_investors(TableFile(name, source), data.names, options, truth, read)
     if len(people) == 0:
         raise AppError(
             f"No portfolio of {name} could be used; the reading report says why row by row."

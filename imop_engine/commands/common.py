@@ -45,6 +45,7 @@ def load_market(
         Yearly expected returns and covariance, with what was noticed on the way.
     """
     from imop_engine import loading
+    from imop_engine.tables.readers import read_within_budget
 
     source = loading.MarketSource(
         history=_table(files.returns),
@@ -59,7 +60,7 @@ def load_market(
         "--expected and --covariance belong together: one is missing. Give both, or a history with "
         "--returns.",
     )
-    found = loading.load_market(source, reading, words)
+    found = loading.load_market(source, reading, words, read_within_budget)
     # a results folder says on which data it stands; of a file it says the name
     return replace(found, notes=(found.description,)) if files.bundled else found
 

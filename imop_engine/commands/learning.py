@@ -42,10 +42,12 @@ def read(
     """
     from imop_engine.loading import TableFile, load_investors
     from imop_engine.study import StudyData
+    from imop_engine.tables.readers import read_within_budget
 
     true_returns = None if truth is None else _column(truth, "true")
     file = TableFile.at(portfolios)
-    return StudyData.on(market, load_investors(file, market.names, options, true_returns))
+    people = load_investors(file, market.names, options, true_returns, read_within_budget)
+    return StudyData.on(market, people)
 
 
 def roles(given: Sequence[str] | None) -> tuple[tuple[str, str], ...]:

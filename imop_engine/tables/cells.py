@@ -81,14 +81,15 @@ class CellColumn:
     @cached_property
     def plain_numbers(self) -> FloatArray | None:
         """The cells as numbers where every one is empty or a plain number, else None."""
+        if self.text is None:
+            return self.numbers
         # A cast that fails is slow, as it words an error for every cell: ask a few cells first.
-        for text in (self.text.slice(0, FIRST_CELLS), self.text) if self.text is not None else ():
+        few = [self.text.slice(0, FIRST_CELLS)] if len(self) > FIRST_CELLS else []
+        for text in (*few, self.text):
             try:
                 cast = pc.cast(pc.if_else(pc.equal(text, ""), None, text), pa.float64())
             except pa.ArrowInvalid:
                 return None
-        if self.text is None:
-            return self.numbers
         values = cast.to_numpy(zero_copy_only=False)
         # Words such as "nan" and "inf" are read as numbers by the cast, but are none.
         return values if np.isfinite(values).sum() == len(values) - cast.null_count else None

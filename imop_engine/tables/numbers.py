@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -95,7 +96,7 @@ class Numbers:
     percent: BoolArray
     misfit: BoolArray
 
-    @property
+    @cached_property
     def share(self) -> float:
         """How many of the cells that say anything are numbers."""
         said = ~(self.empty | self.missing | self.dash)

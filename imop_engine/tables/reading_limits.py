@@ -49,3 +49,56 @@ class ReadingLimits:
 # All parts together: unpacked XML is about ten times the numbers in it.
 UNPACKED_TIMES_LIMIT: Final = 4
 DEFAULT_LIMITS: Final = ReadingLimits()
+
+# Processor seconds for a megabyte, several times what honest files took: 0.06 for text, 1 to 4 for
+# Excel (its cells are packed), 0.3 for Parquet.
+SECONDS_PER_MEGABYTE: Final = {"text": 0.25, "excel": 6.0, "parquet": 1.5}
+# Memory in times the file's size, beside what is granted to any file.
+MEMORY_TIMES: Final = {"text": 10, "excel": 50, "parquet": 30}
+LEAST_SECONDS: Final = 4.0
+LEAST_MEMORY: Final = 280 * MEGABYTE
+# A machine that does much else takes longer by the clock; only what hangs takes this long.
+WALL_TIMES, LEAST_WALL = 10.0, 60.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What reading one file may cost.
+
+    Args:
+        seconds: Of processor time.
+        memory: Bytes beyond what the process has before it begins.
+        wall: Seconds by the clock.
+    """
+
+    seconds: float
+    memory: int
+    wall: float
+
+    @classmethod
+    def of(cls, kind: str, size: int) -> Budget:
+        """The budget of a file: little for a small one, and more the more there is to read.
+
+        Args:
+            kind: "text", "excel" or "parquet".
+            size: In bytes.
+        """
+        seconds = max(LEAST_SECONDS, SECONDS_PER_MEGABYTE[kind] * size / MEGABYTE)
+        memory = LEAST_MEMORY + MEMORY_TIMES[kind] * size
+        return cls(seconds, memory, max(LEAST_WALL, WALL_TIMES * seconds))
+
+    def out_of_time(self, file: str) -> str:
+        """The sentence where the processor time is spent."""
+        return (
+            f"{file} was given up after {self.seconds:.0f} seconds of processor time, far more "
+            "than a file of its size needs; remove what is not part of the table, or save it as "
+            "CSV."
+        )
+
+    def out_of_memory(self, file: str) -> str:
+        """The sentence where the memory is spent."""
+        return (
+            f"{file} was given up as it needs more than {self.memory / MEGABYTE:,.0f} MB of "
+            "memory, far more than a file of its size should; remove what is not part of the "
+            "table, or split it."
+        )

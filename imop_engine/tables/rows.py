@@ -93,12 +93,10 @@ def build_table(
 
 def _first_rows(file: str, rows: Iterator[Cells], limits: ReadingLimits) -> tuple[int, list[Cells]]:
     """The rows in which the header is looked for, and how many empty ones stand above them."""
-    blank = 0
-    for row in rows:
+    for blank, row in enumerate(rows):
         if _filled(row):
             return blank, [row, *islice(rows, HEAD_ROWS - 1)]
-        blank += 1
-        if blank > limits.rows:
+        if blank >= limits.rows:
             raise _too_many_blank(file, limits)
     raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
 
@@ -118,6 +116,7 @@ def _check_width(file: str, width: int, limits: ReadingLimits) -> None:
 
 
 def _filled(row: Cells) -> int:
+    """How many cells of a row are not empty."""
     return sum(1 for cell in row if cell is not None and str(cell).strip())
 
 

@@ -19,7 +19,8 @@ NAMESPACE: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 ROW, CELL, VALUE, FORMULA = (f"{NAMESPACE}{tag}" for tag in ("row", "c", "v", "f"))
 INLINE, TEXT, RUN = (f"{NAMESPACE}{tag}" for tag in ("is", "t", "r"))
 DIGITS: Final = "0123456789"
-# The last row and column of any spreadsheet. A cell that claims a later one would have us count to it.
+# The last row and column of any spreadsheet: a cell that claims a later one would have us count
+# to it.
 LAST_ROW: Final = 1_048_576
 LAST_COLUMN: Final = 16_384
 # What Excel shows where a number cannot be a date.

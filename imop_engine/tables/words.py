@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 
@@ -177,6 +178,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-zäöü])(?=[A-ZÄÖÜ])")
 
 
+@lru_cache(maxsize=4096)
 def words_of(name: str) -> frozenset[str]:
     """Split a column's name into lower-case words.
 

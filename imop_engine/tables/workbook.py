@@ -11,10 +11,11 @@ import html
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 from imop_engine.errors import UnreadableFile
@@ -45,6 +46,27 @@ SHEETS_LOOKED_AT: Final = 40
 SHEETS_NAMED: Final = 5
 
 
+@dataclass(frozen=True)
+class Sheet:
+    """One sheet: its name, the part it is in, and whether a person sees it."""
+
+    title: str
+    part: str
+    visible: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Book:
+    """An open workbook: its package, its sheets, and what their cells refer to."""
+
+    package: zipfile.ZipFile
+    sheets: tuple[Sheet, ...]
+    strings: Sequence[str]
+    dates: frozenset[int]
+    durations: frozenset[int]
+    epoch: Any
+
+
 def read_workbook(
     file: str,
     content: bytes,
@@ -65,18 +87,23 @@ def read_workbook(
     with _open(file, content) as book:
         chosen, reason = _choose(file, book, sheet, limits, wanted)
         guessed = {"sheet": Guess(chosen.title, reason)}
-        with _sheet_rows(file, chosen, limits) as rows:
+        with _sheet_rows(file, book, chosen, limits) as rows:
             table = build_table(file, rows, CellPacking(), limits, guessed)
-        names = list(book.sheetnames)
+        names = [one.title for one in book.sheets]
     return _noting_other_sheets(table, names, chosen.title, sheet)
 
 
-def sheet_names(content: bytes) -> list[str]:
+def sheet_names(source: bytes | str | Path, *, name: str | None = None) -> list[str]:
     """The names of the sheets in their order; none where the file is no Excel workbook.
 
     Only the list is unpacked, and no more of it than a list is long: the file comes from outside.
+
+    Args:
+        source: The file's bytes, or where it is.
+        name: What the file is called in sentences; there are none here.
     """
     try:
+        content = source if isinstance(source, bytes) else Path(source).read_bytes()
         with zipfile.ZipFile(io.BytesIO(content)) as package, package.open(WORKBOOK_PART) as part:
             text = part.read(LONGEST_LIST).decode("utf-8", "replace")
     except (zipfile.BadZipFile, KeyError, OSError, ValueError, RuntimeError, NotImplementedError):
@@ -144,17 +171,9 @@ def _check_sizes(
 
 
 @contextmanager
-def _open(file: str, content: bytes) -> Iterator[Any]:
-    import warnings
-
-    from openpyxl import load_workbook
-
+def _open(file: str, content: bytes) -> Iterator[Book]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # openpyxl warns of styles, which do not concern us
-            book = load_workbook(
-                io.BytesIO(content), read_only=True, data_only=True, keep_links=False
-            )
+        book = _book(content)
     except MemoryError:
         raise
     except Exception as error:
@@ -165,13 +184,43 @@ def _open(file: str, content: bytes) -> Iterator[Any]:
     try:
         yield book
     finally:
-        book.close()
+        book.package.close()
+
+
+def _book(content: bytes) -> Book:
+    """What openpyxl knows of a workbook, without its sheets: it would read each to measure it."""
+    import warnings
+
+    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.styles.stylesheet import apply_stylesheet
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl warns of styles, which do not concern us
+        reader = ExcelReader(io.BytesIO(content), read_only=True, keep_links=False)
+        reader.read_manifest()
+        reader.read_strings()
+        reader.read_workbook()
+        apply_stylesheet(reader.archive, reader.wb)
+        sheets = tuple(
+            Sheet(sheet.name, part.target, sheet.state in (None, "visible"))
+            for sheet, part in reader.parser.find_sheets()
+            if part.target in reader.valid_files and "chartsheet" not in part.Type
+        )
+    about = reader.wb
+    return Book(
+        reader.archive,
+        sheets,
+        reader.shared_strings,
+        frozenset(about._date_formats),
+        frozenset(about._timedelta_formats),
+        about.epoch,
+    )
 
 
 def _choose(
-    file: str, book: Any, sheet: str | int | None, limits: ReadingLimits, wanted: Wanted
-) -> tuple[Any, str]:
-    sheets = list(book.worksheets)
+    file: str, book: Book, sheet: str | int | None, limits: ReadingLimits, wanted: Wanted
+) -> tuple[Sheet, str]:
+    sheets = book.sheets
     names = [one.title for one in sheets]
     if isinstance(sheet, str):
         if sheet not in names:
@@ -183,8 +232,8 @@ def _choose(
                 f"{file} has no sheet number {sheet}; it has {len(sheets)}: {_listed(names)}."
             )
         return sheets[sheet - 1], "chosen by position"
-    visible = [one for one in sheets if one.sheet_state == "visible"][:SHEETS_LOOKED_AT]
-    heads = ((one, _head(file, one, limits)) for one in visible)
+    visible = [one for one in sheets if one.visible][:SHEETS_LOOKED_AT]
+    heads = ((one, _head(file, book, one, limits)) for one in visible)
     filled = [(one, head) for one, head in heads if any(map(any, head))]
     if not filled:
         raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
@@ -202,10 +251,10 @@ def _listed(names: list[str]) -> str:
     return shown + (f" and {len(names) - SHEETS_NAMED:,} more" if names[SHEETS_NAMED:] else "")
 
 
-def _head(file: str, sheet: Any, limits: ReadingLimits) -> list[Cells]:
+def _head(file: str, book: Book, sheet: Sheet, limits: ReadingLimits) -> list[Cells]:
     """The first rows of a sheet; none where it cannot be read, which is for reading it to say."""
     try:
-        with _sheet_rows(file, sheet, limits) as rows:
+        with _sheet_rows(file, book, sheet, limits) as rows:
             head: list[Cells] = []
             # empty rows at the top of a sheet are no reason to call it empty
             for row in rows:
@@ -219,20 +268,15 @@ def _head(file: str, sheet: Any, limits: ReadingLimits) -> list[Cells]:
 
 
 @contextmanager
-def _sheet_rows(file: str, sheet: Any, limits: ReadingLimits) -> Iterator[Iterator[Cells]]:
+def _sheet_rows(
+    file: str, book: Book, sheet: Sheet, limits: ReadingLimits
+) -> Iterator[Iterator[Cells]]:
     """The rows of a sheet; its part is closed at the end."""
-    book = sheet.parent
     reader = SheetReader(
-        file,
-        sheet.title,
-        strings=sheet._shared_strings,
-        dates=frozenset(book._date_formats),
-        durations=frozenset(book._timedelta_formats),
-        epoch=book.epoch,
-        limits=limits,
+        file, sheet.title, book.strings, book.dates, book.durations, book.epoch, limits
     )
     try:
-        stream = sheet._get_source()
+        stream = book.package.open(sheet.part)
     except Exception as error:  # a part that is not there, or packed in a way nobody knows
         raise UnreadableFile(
             f"{file}, sheet {sheet.title}: the cells are damaged; open it and save it again."

@@ -9,10 +9,10 @@ import pytest
 from app_harness import SMALL, history_file, history_names, portfolio_file, portfolios, workspace
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
-from imop_app.services import sheets
 from imop_app.services.errors import AppError
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_engine.bundled import market
+from imop_engine.tables.workbook import sheet_names
 
 
 @pytest.fixture
@@ -235,4 +235,4 @@ def test_one_asset_is_no_market(box):
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 broken"])
 def test_only_a_workbook_has_sheets(content):
-    assert sheets.sheet_names(content) == []
+    assert sheet_names(content) == []
