@@ -5,11 +5,12 @@ from typing import Any
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.portfolios import Portfolios, read_portfolios
 from imop_engine.tables.reading_limits import ReadingLimits
-from imop_engine.tables.reading_report import Finding, Guess, ReadingReport
+from imop_engine.tables.reading_report import Cure, Finding, Guess, ReadingReport
 from imop_engine.tables.returns import ReturnHistory, read_returns
 from imop_engine.tables.yahoo import read_yahoo
 
 __all__ = [
+    "Cure",
     "Finding",
     "Guess",
     "Portfolios",
