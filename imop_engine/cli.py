@@ -52,12 +52,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except typer.TyperException as error:
         sys.exit(_complain(error.format_message(), error.exit_code))
     except ImopError as error:
-        sys.exit(_complain(str(error), EXIT_USAGE))
+        sys.exit(_complain(_with_cures(error), EXIT_USAGE))
     except OSError as error:
         sys.exit(_complain(_about_file(error), EXIT_USAGE))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(EXIT_INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_cures(error: ImopError) -> str:
+    """The error, with the option that helps where the reader of a file knows one."""
+    cures = getattr(error, "cures", ())
+    if not any(one.option == "sheet" for one in cures):
+        return str(error)
+    return f"{error} Name it with --sheet for the history, with --portfolio-sheet for portfolios."
 
 
 def _about_file(error: OSError) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from imop_engine.bundled import market as bundled_market
 from imop_engine.errors import InvalidInput
 from imop_engine.investors import Investors
@@ -83,6 +85,9 @@ class PortfolioOptions:
     unknown: str = "drop"
     negative: str = "refuse"
     duplicates: str = "first"
+    snapshots: str = "latest"
+    drift: str = "keep"
+    rates: tuple[tuple[str, float], ...] = ()  # (currency, worth of a unit) pairs
     strict: bool = False
 
 
@@ -199,6 +204,7 @@ def load_investors(
     options: PortfolioOptions | None = None,
     truth: Any = None,
     read: Reading = read_here,
+    history: pd.DataFrame | None = None,
 ) -> Investors:
     """Read portfolios on the assets of a market.
 
@@ -208,6 +214,7 @@ def load_investors(
         options: how it is read; the defaults detect what they can.
         truth: the returns that these investors believe in, by asset, where they are known.
         read: how the file is read: in this process, within limits, or in another process.
+        history: returns of the assets per period, by date, to tell drift from choice.
 
     Returns:
         The investors in stream order, with the reader's report.
@@ -221,6 +228,10 @@ def load_investors(
         "unknown": chosen.unknown,
         "negative": chosen.negative,
         "duplicates": chosen.duplicates,
+        "snapshots": chosen.snapshots,
+        "drift": chosen.drift,
+        "returns": history,
+        "rates": dict(chosen.rates) or None,
         "units": chosen.units,
         "layout": chosen.layout,
         "sheet": chosen.sheet,

@@ -154,6 +154,29 @@ def parse_weights(text: str) -> int | str:
     )
 
 
+def with_cures(sentence: str, cures: Sequence[Any], options: Mapping[str, str]) -> str:
+    """A sentence about a file with the options that would settle it.
+
+    Args:
+        sentence: What is so, and what to do.
+        cures: Choices that would settle it, as the readers know them.
+        options: What the shell calls the readers' arguments, where it is another name.
+
+    >>> from imop_engine.tables import Cure
+    >>> with_cures("x.csv: odd.", [Cure("sums", "cash", ""), Cure("units", "percent", "")],
+    ...     {"units": "--portfolio-units"})
+    'x.csv: odd. Try --sums cash or --portfolio-units percent.'
+    """
+    if not cures:
+        return sentence
+    tries = [f"{options.get(one.option, f'--{one.option}')} {_quoted(one.value)}" for one in cures]
+    return f"{sentence} Try {' or '.join(tries)}."
+
+
+def _quoted(value: str) -> str:
+    return shlex.quote(value) if value else ""
+
+
 def command_line(context: typer.Context) -> str:
     """The command that was given, to be given again."""
     arguments = context.find_root().obj

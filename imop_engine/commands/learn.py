@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from imop_engine.loading import PortfolioOptions
     from imop_engine.study import StudySettings
 
+EXAMPLE_RATE: Final = "USD=0.92"
 ALSO: Final = ("xlsx", "json", "csv", "parquet")
 
 
@@ -59,6 +60,21 @@ class PortfolioFile:
     duplicates: Annotated[
         str, typer.Option(help="Investors that come twice: first, last or keep.")
     ] = "first"
+    snapshots: Annotated[
+        str,
+        typer.Option(
+            help="Investors that come at several dates: latest, panel, 'by date', or a date."
+        ),
+    ] = "latest"
+    drift: Annotated[
+        str, typer.Option(help="Portfolios that only drifted with prices: keep or drop.")
+    ] = "keep"
+    currency_rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--currency-rate", help="What one unit of a currency is worth, as USD=0.92; repeatable."
+        ),
+    ] = None
 
     def reading(self, strict: bool) -> PortfolioOptions:
         """The same for the loader."""
@@ -73,6 +89,11 @@ class PortfolioFile:
             unknown=self.unknown,
             negative=self.negative,
             duplicates=self.duplicates,
+            snapshots=self.snapshots,
+            drift=self.drift,
+            rates=tuple(
+                common.assignments(self.currency_rate, "--currency-rate", EXAMPLE_RATE).items()
+            ),
             strict=strict,
         )
 

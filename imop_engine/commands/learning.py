@@ -27,6 +27,14 @@ UNFINISHED: Final = "unfinished.npz"
 ANCHOR_PORTFOLIO: Final = "market.csv=0.06"
 ROLE: Final = "Client=investor"
 SENTENCES_SHOWN: Final = 6
+# What the arguments of the readers are called here; the others have the same name.
+HISTORY_CURES: Final = {"sheet": "--sheet"}
+PORTFOLIO_CURES: Final = {
+    "sheet": "--portfolio-sheet",
+    "units": "--portfolio-units",
+    "layout": "--portfolio-layout",
+    "rates": "--currency-rate",
+}
 
 
 def read(
@@ -46,7 +54,9 @@ def read(
 
     true_returns = None if truth is None else _column(truth, "true")
     file = TableFile.at(portfolios)
-    people = load_investors(file, market.names, options, true_returns, read_within_budget)
+    people = load_investors(
+        file, market.names, options, true_returns, read_within_budget, market.history
+    )
     return StudyData.on(market, people)
 
 
@@ -208,14 +218,33 @@ def show(study: Study, out: Path | None) -> None:
         lines.append(f"{estimate_error(figures['raw_error'], figures['aligned_error'], 5)}.")
     if figures["refused"]:
         lines.append(took_no_part_short(figures["refused"]))
-    remarks = [sentence for one in study.data.reading for sentence in one.sentences]
+    remarks = needs_you(study)
     lines += [*remarks[:SENTENCES_SHOWN], *study.notes]
     if len(remarks) > SENTENCES_SHOWN:
         lines.append(more_remarks(len(remarks) - SENTENCES_SHOWN))
+    lines += done_for_you(study)
     for line in lines:
         console.print(escape(line), highlight=False)
     if out is not None:
         typer.echo(f"Results in {out}; start with {out / 'report.html'}.")
+
+
+def needs_you(study: Study) -> list[str]:
+    """What reading the files asks of the analyst, each with the options that settle it."""
+    parts = ((study.data.market, HISTORY_CURES), (study.data.investors, PORTFOLIO_CURES))
+    return [
+        common.with_cures(finding.sentence(), finding.cures, options)
+        for part, options in parts
+        for report in part.reading
+        for finding in getattr(report, "needs_you", ())
+    ]
+
+
+def done_for_you(study: Study) -> list[str]:
+    """One line for each file in which something was settled without the analyst."""
+    reports = [*study.data.market.reading, *study.data.investors.reading]
+    counted = [(one, getattr(one, "done_summary", str)()) for one in reports]
+    return [f"{report.file}: {said} The report lists them." for report, said in counted if said]
 
 
 def _percent(value: float) -> str:

@@ -212,6 +212,7 @@ class CellTable:
     header_row: int
     findings: tuple[Finding, ...]
     guessed: dict[str, Guess]
+    sheets: tuple[str, ...] = ()  # of the workbook, where it is one
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -117,7 +117,7 @@ class Currencies:
             "amounts in one currency",
             rows=numbers[where[mixed]],
             columns=self.column.name,
-            cures=[Cure("rates", " ".join(f"{name}=" for name in missing), "Give exchange rates")],
+            cures=[Cure("rates", f"{missing[0]}=1", "Give exchange rates")],
         )
 
 

@@ -304,8 +304,14 @@ def long_book(
     book = Book(
         ids, moments, tuple(map(str, names)), values, table.rows[where], codes, first, signed
     )
+    alone = np.zeros(len(ids), bool)
+    alone[codes[mixed]] = True
     book.note(
-        lost, "another row of the same portfolio cannot be read", REFUSED, "correct that row", notes
+        lost & ~alone,
+        "another row of the same portfolio cannot be read",
+        REFUSED,
+        "correct that row",
+        notes,
     )
     return _without_nameless(book.keep(~lost))
 

@@ -68,7 +68,7 @@ def _shape(decimal: str, thousands: str) -> tuple[str, str]:
     body = rf"(?:(?:\d+|{groups}|{indian})(?:{decimal}\d*)?|{decimal}\d+)"
     telling = (
         rf"(?:\d+{decimal}(?:\d{{1,2}}|\d{{4,}})|0?{decimal}\d+|\d{{4,}}{decimal}\d{{3}}"
-        rf"|\d{{1,3}}(?:{thousands}\d{{3}})+{decimal}\d*|\d{{1,3}}(?:{thousands}\d{{3}}){{2,}})"
+        rf"|\d{{1,3}}(?:[{thousands}'’{SPACES}]\d{{3}})+{decimal}\d*|\d{{1,3}}(?:{thousands}\d{{3}}){{2,}})"
     )
     return body, rf"{LEFT}{telling}{RIGHT}"
 

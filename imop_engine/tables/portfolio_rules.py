@@ -34,6 +34,8 @@ CASH_NAME: Final = "Cash"
 FLOAT_ROOM: Final = 1e-9
 # A quadrillion, in whatever currency.
 LARGEST_HOLDING: Final = 1e15
+# Weights that add up to more than this are percentages, however wrong.
+LEAST_PERCENT: Final = 20.0
 # Amounts that add up to less than this are more likely weights with something wrong.
 SMALL_FORTUNE: Final = 1000.0
 # Shares of a portfolio beyond which weights are more likely amounts.
@@ -80,9 +82,10 @@ def guess_units(book: Book, named_weight: bool, named_percent: bool) -> Guess:
             return Guess(unit, f"{close:.0%} of the portfolios add up to {whole:g}")
     usual = float(np.median(sums)) if len(sums) else 1.0
     low, high = MEDIAN_FRACTION
-    if named_percent or (named_weight and usual > high):
+    if named_percent or (named_weight and usual > LEAST_PERCENT):
         return Guess(PERCENT, f"the names say so; portfolios usually add up to {usual:.3g}")
     if named_weight or low <= usual <= high:
+        # weights that add up to 3 are fractions with something wrong, not three hundredths
         return Guess(FRACTION, f"portfolios usually add up to {usual:.3g}")
     return Guess(AMOUNTS, f"portfolios usually add up to {usual:,.6g}")
 

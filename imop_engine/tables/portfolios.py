@@ -21,7 +21,7 @@ from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import portfolio_rules as rules_
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable
-from imop_engine.tables.currencies import find_currencies
+from imop_engine.tables.currencies import check_rates, find_currencies
 from imop_engine.tables.dates import ORDERS, read_dates
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.numbers import DECIMALS
@@ -29,7 +29,7 @@ from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.portfolio_roles import Roles, guess_roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.sheet_choice import wanted_portfolios
+from imop_engine.tables.sheet_choice import naming_sheet, wanted_portfolios
 from imop_engine.tables.snapshot_rules import (
     BY_DATE,
     apply_drift_rule,
@@ -134,22 +134,26 @@ def read_portfolios(
     layouts.choose(decimal, DECIMALS, "decimal")
     layouts.choose(dates, ORDERS, "dates")
     known = _check_assets(assets)
+    check_rates(rates)
     table = load_table(
         source, name=name, sheet=sheet, limits=limits, wanted=wanted_portfolios(known)
     )
-    if not len(table):
-        raise UnreadableFile(
-            f"{table.file} has a header but no rows; portfolios need one row each."
-        )
     notes = Notes(table.file)
     notes.extend(table.findings)
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, roles_.ROLES)
-    book, found = _book(table, known, given, layout, decimal, dates, limits, rates, guessed, notes)
-    _note_attributes(table, book, found, notes)
-    book = _settled(table, book, found, known, units, rules, guessed, notes)
-    book = apply_drift_rule(book, returns, rules.drift, notes)
-    book = apply_snapshot_rule(book, rules.snapshots, notes)
+    with naming_sheet(table):
+        if not len(table):
+            raise UnreadableFile(
+                f"{table.file} has a header but no rows; portfolios need one row each."
+            )
+        book, found = _book(
+            table, known, given, layout, decimal, dates, limits, rates, guessed, notes
+        )
+        _note_attributes(table, book, found, notes)
+        book = _settled(table, book, found, known, units, rules, guessed, notes)
+        book = apply_drift_rule(book, returns, rules.drift, notes)
+        book = apply_snapshot_rule(book, rules.snapshots, notes)
     report = notes.close(table.rows_read, strict=strict)
     return _people(table, book, found, guessed, report, rules.snapshots == BY_DATE)
 
@@ -178,6 +182,7 @@ def _book(
     """Return the holdings as they stand in the file."""
     separator = layouts.separator_of(table)
     numbers = layouts.read_all_numbers(table.columns, decimal, separator, guessed, notes)
+    given = {**_personal_dates(table, given), **given}
     date_name, dates = layouts.find_date_column(table, numbers, given, order, guessed, notes)
     if assets and date_name in assets and given.get(date_name) is None:
         date_name, dates = None, None
@@ -315,6 +320,20 @@ def _attribute(table: CellTable, name: str, rows: pa.Array) -> Any:
         return days
     cells = column.strings.take(rows)
     return pc.if_else(pc.equal(cells, ""), None, cells).to_pandas().to_numpy()
+
+
+def _personal_dates(table: CellTable, given: dict[str, str]) -> dict[str, str]:
+    """Columns of dates on which no portfolio was seen: a birthday is an attribute."""
+    named = (
+        column
+        for column in table.columns
+        if column.name not in given and words.says(column.name, words.PERSONAL_DATE)
+    )
+    return {
+        column.name: roles_.ATTRIBUTE
+        for column in named
+        if read_dates(column.take(np.flatnonzero(column.filled)[:FIRST_DATES])).share > 0
+    }
 
 
 def _days(column: CellColumn) -> Any:

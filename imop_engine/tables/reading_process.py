@@ -108,10 +108,12 @@ def _work(connection: socket.socket, request: dict[str, Any]) -> None:
         answer = {"value": read_here(request["reader"], request["sources"], request["options"])}
         content = packed(answer)
     except MemoryError:
-        content = packed({"error": (UnreadableFile.__name__, out_of_memory(budget, file), None)})
+        content = packed(
+            {"error": (UnreadableFile.__name__, out_of_memory(budget, file), None, ())}
+        )
     except ImopError as error:
-        report = getattr(error, "report", None)
-        content = packed({"error": (type(error).__name__, str(error), report)})
+        about = getattr(error, "report", None), getattr(error, "cures", ())
+        content = packed({"error": (type(error).__name__, str(error), *about)})
     send(connection, RESULT, content)
 
 
@@ -142,15 +144,18 @@ def _leave_with(connection: socket.socket) -> None:
     os._exit(1)
 
 
-def error_of(name: str, text: str, report: Any) -> ImopError:
+def error_of(name: str, text: str, report: Any, cures: tuple[Any, ...]) -> ImopError:
     """The error that was raised in the other process.
 
     Args:
         name: Of its class.
         text: Its sentence.
         report: The reading report that it carries; None where it has none.
+        cures: Choices that may help.
     """
     kind = getattr(errors, name, None)
+    if kind is UnreadableFile:
+        return UnreadableFile(text, cures)
     if not isinstance(kind, type) or not issubclass(kind, ImopError):
         kind = UnreadableFile
     return kind(text) if report is None else errors.RefusedRows(text, report)

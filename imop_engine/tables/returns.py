@@ -30,7 +30,7 @@ from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.sheet_choice import A_HISTORY
+from imop_engine.tables.sheet_choice import A_HISTORY, naming_sheet
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +107,10 @@ def read_returns(
     notes.extend(table.findings)
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, layouts.ROLES)
-    matrix, signed, hint = read_matrix(table, given, layout, decimal, dates, guessed, notes)
-    return _history(
-        matrix, table, hint, signed, (kind, units, periods_per_year, jumps), guessed, notes, strict
-    )
+    with naming_sheet(table):
+        matrix, signed, hint = read_matrix(table, given, layout, decimal, dates, guessed, notes)
+        asked = (kind, units, periods_per_year, jumps)
+        return _history(matrix, table, hint, signed, asked, guessed, notes, strict)
 
 
 def _history(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from imop_engine.errors import UnreadableFile
+from imop_engine.sentences.numbers import some
 from imop_engine.tables import words
+from imop_engine.tables.cells import CellTable
+from imop_engine.tables.reading_report import Cure
 from imop_engine.tables.rows import Cells, cell_kind, find_header
 
 # What a sheet gains by being of the wanted kind, beside one point for every row of numbers: more
 # than the rows that are looked at could make up for.
 FITS: Final = 1000.0
+SHEETS_NAMED: Final = 5
 # A column is of numbers, or of dates, when this share of its filled cells is.
 MOSTLY: Final = 0.7
 
@@ -42,6 +48,26 @@ def wanted_portfolios(assets: Sequence[str] | None) -> Wanted:
     return Wanted(
         "a table of portfolios", assets=tuple(assets or ()), headings=words.INVESTOR | words.WEIGHT
     )
+
+
+@contextmanager
+def naming_sheet(table: CellTable) -> Iterator[None]:
+    """Let an error about a table say of which sheet it is, and which others there are."""
+    try:
+        yield
+    except UnreadableFile as error:
+        sheet = table.guessed.get("sheet")
+        if sheet is None:
+            raise
+        place = f"{table.file}, sheet {sheet.value}"
+        said = str(error)
+        if said.startswith(table.file) and not said.startswith(place):
+            said = place + said.removeprefix(table.file)
+        others = [name for name in table.sheets if name != sheet.value]
+        if others:
+            said += f" The workbook also has {some(others, SHEETS_NAMED)}; choose one of these."
+        cures = [Cure("sheet", name, f"Read {name}") for name in others[:SHEETS_NAMED]]
+        raise UnreadableFile(said, tuple(cures)) from error
 
 
 def likeness(head: Sequence[Cells], wanted: Wanted) -> float:

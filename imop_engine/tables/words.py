@@ -158,6 +158,16 @@ PERSONAL: Final = frozenset(
     ]
 )
 
+# Dates of a person's or a contract's own, on which no portfolio was seen.
+PERSONAL_DATE: Final = _vocabulary(
+    """
+    birth born dob birthday opened opening since joined retirement maturity expiry
+    geburt geburtsdatum geburtstag eröffnet eröffnungsdatum seit fälligkeit
+    naissance ouverture depuis échéance nacimiento apertura desde vencimiento nascimento abertura
+    nascita scadenza geboortedatum sinds urodzenia född
+    """
+)
+
 # What may stand beside "total" in the name of a total.
 TOTAL_COMPANY: Final = frozenset(
     [

@@ -29,9 +29,9 @@ from imop_engine.tables.reading_limits import (
     UNPACKED_TIMES_LIMIT,
     ReadingLimits,
 )
-from imop_engine.tables.reading_report import KEPT, Guess, Notes
+from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes
 from imop_engine.tables.rows import HEAD_ROWS, Cells, build_table, one_line
-from imop_engine.tables.sheet_choice import ANY_TABLE, Wanted, likeness
+from imop_engine.tables.sheet_choice import ANY_TABLE, SHEETS_NAMED, Wanted, likeness
 from imop_engine.tables.sheet_rows import SheetReader
 
 WORKBOOK_PART: Final = "xl/workbook.xml"
@@ -43,7 +43,6 @@ DOCUMENT_TYPE: Final = b"<!DOCTYPE"
 PROLOGUE_BYTES: Final = 2048
 # Sheets that are looked at to choose one; nobody keeps the table behind so many others.
 SHEETS_LOOKED_AT: Final = 40
-SHEETS_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -224,12 +223,15 @@ def _choose(
     names = [one.title for one in sheets]
     if isinstance(sheet, str):
         if sheet not in names:
-            raise UnreadableFile(f"{file} has no sheet {sheet!r}; it has {_listed(names)}.")
+            cures = tuple(Cure("sheet", name, f"Read {name}") for name in names[:SHEETS_NAMED])
+            raise UnreadableFile(
+                f"{file} has no sheet {sheet!r}; choose one of {_listed(names)}.", cures
+            )
         return sheets[names.index(sheet)], "chosen by name"
     if sheet is not None:
         if not 1 <= sheet <= len(sheets):
             raise UnreadableFile(
-                f"{file} has no sheet number {sheet}; it has {len(sheets)}: {_listed(names)}."
+                f"{file} has no sheet number {sheet}; choose 1 to {len(sheets)}: {_listed(names)}."
             )
         return sheets[sheet - 1], "chosen by position"
     visible = [one for one in sheets if one.visible][:SHEETS_LOOKED_AT]
@@ -306,6 +308,7 @@ class CellPacking:
 def _noting_other_sheets(
     table: CellTable, names: list[str], chosen: str, asked: str | int | None
 ) -> CellTable:
+    table = replace(table, sheets=tuple(names))
     others = [name for name in names if name != chosen]
     if asked is not None or not others:
         return table
@@ -314,5 +317,7 @@ def _noting_other_sheets(
         f"only the sheet {chosen} is read, not {_listed(others)}",
         KEPT,
         "name another sheet to read that one instead",
+        needs=False,
+        cures=[Cure("sheet", name, f"Read {name}") for name in others[:SHEETS_NAMED]],
     )
     return replace(table, findings=(*table.findings, *notes.findings))
