@@ -93,9 +93,14 @@ class InvestorBatch:
     file: StoredFile | None = None
     sheet: str | None = None
     roles: tuple[tuple[str, str], ...] = ()  # only the columns the analyst corrected
+    units: str = "auto"
     sums: str = "rescale"
     unknown: str = "drop"
     negative: str = "refuse"
+    duplicates: str = "first"
+    snapshots: str = "latest"
+    drift: str = "keep"
+    rates: tuple[tuple[str, float], ...] = ()  # currency, and what a unit of it is worth
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from imop_engine.commands.learn import learn
 from imop_engine.commands.reproduce import reproduce
 from imop_engine.commands.serve import serve
 from imop_engine.commands.simulate import simulate
+from imop_engine.commands.template import template
 from imop_engine.errors import ImopError
 
 EXIT_USAGE: Final = 2
@@ -36,7 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn what investors believe from the portfolios they hold.",
 )
-for one in (learn, simulate, frontier, demo, bench, reproduce):
+for one in (learn, template, simulate, frontier, demo, bench, reproduce):
     app.command()(one)
 app.command("app")(serve)
 

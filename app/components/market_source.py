@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from imop_app.components import examples
 from imop_app.components.show import escape, problem
 from imop_app.services import market as markets
 from imop_app.services import sheets
@@ -90,6 +91,7 @@ def _upload(state: AppState) -> None:
         help="One column per asset and one row per date, or one row per date and asset. CSV, "
         "Excel or Parquet; prices or returns, detected and correctable.",
     )
+    examples.offer(("returns",))
     before = state.workspace.market
     kept = before if before is not None and before.source == "upload" else None
     stored = kept.file if kept else None
@@ -126,7 +128,7 @@ def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str
     return st.selectbox(
         "Sheet",
         [None, *names],
-        format_func=lambda name: "The first with anything in it" if name is None else name,
+        format_func=lambda name: "The one that fits best" if name is None else name,
         index=place([None, *names], before),
         key=f"{key}_{file.digest[:12]}",
         help="The workbook has several; choose the one with the table.",
@@ -228,6 +230,7 @@ def _moments(state: AppState) -> None:
         key="moments_covariance",
         help="A square table with the assets' names on both sides, per year.",
     )
+    examples.offer(("expected", "covariance"))
     if returns is None or covariance is None:
         if state.workspace.market is None or state.workspace.market.source != "moments":
             st.caption("Two tables are needed; names of assets must be the same in both.")

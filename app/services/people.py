@@ -137,11 +137,17 @@ def _from_table(
     options = PortfolioOptions(
         sheet=batch.sheet or None,
         roles=batch.roles,
+        units=batch.units,
         sums=batch.sums,
         unknown=batch.unknown,
         negative=batch.negative,
+        duplicates=batch.duplicates,
+        snapshots=batch.snapshots,
+        drift=batch.drift,
+        rates=batch.rates,
     )
-    people = load_investors(TableFile(name, source), data.names, options, truth, read)
+    file = TableFile(name, source)
+    people = load_investors(file, data.names, options, truth, read, data.history)
     if len(people) == 0:
         raise AppError(
             f"No portfolio of {name} could be used; the reading report says why row by row."
@@ -178,6 +184,41 @@ def reports_table(people: Investors) -> pd.DataFrame:
 def reports_said(people: Investors) -> list[str]:
     """The same in sentences."""
     return [str(line) for report in people.reading for line in report.sentences()]
+
+
+@sentences
+def cured(batch: InvestorBatch, option: str, value: str) -> InvestorBatch:
+    """The batch with the choice that settles a finding.
+
+    Args:
+        batch: As it is read now.
+        option: The reader's argument.
+        value: What to give it.
+    """
+    if option == "rates":
+        return replace(batch, rates=rates_of(value))
+    change: dict[str, Any] = {option: value}
+    return replace(batch, **change)
+
+
+@sentences
+def rates_of(text: str) -> tuple[tuple[str, float], ...]:
+    """Exchange rates as somebody writes them, "USD=0.92 CHF=1.05".
+
+    Args:
+        text: Currencies with what a unit of each is worth in one of them, parted by spaces.
+    """
+    found: dict[str, float] = {}
+    for part in text.replace(";", " ").split():
+        name, sign, number = part.partition("=")
+        try:
+            rate = float(number)
+        except ValueError:
+            sign, rate = "", 0.0
+        if not sign or not name or not 0 < rate < float("inf"):
+            raise AppError(f"{part} is no exchange rate; write USD=0.92 for each currency.")
+        found[name.upper()] = rate
+    return tuple(found.items())
 
 
 def filters(people: Investors) -> dict[str, list[str]]:
@@ -258,6 +299,11 @@ def page_of(people: Investors, rows: np.ndarray, page: int, size: int) -> pd.Dat
 def composition(people: Investors, investor: str) -> pd.DataFrame | None:
     """asset and held of one investor, largest first; None where there is no such investor."""
     return frames_people.composition(people.holdings, investor)
+
+
+def asset_names(market: MarketSettings, box: FileBox) -> tuple[str, ...]:
+    """The market's assets, in its order."""
+    return markets.load(market, box).names
 
 
 def offers_sample(market: MarketSettings, box: FileBox) -> bool:

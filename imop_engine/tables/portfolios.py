@@ -200,14 +200,15 @@ def _book(
     else:
         book = wide_book(table, found, numbers, dates, keep, notes)
     if not len(book):
-        raise UnreadableFile(_nothing_left(table, notes))
+        raise _nothing_left(table, notes)
     return book, found
 
 
-def _nothing_left(table: CellTable, notes: Notes) -> str:
+def _nothing_left(table: CellTable, notes: Notes) -> UnreadableFile:
     grave = [finding for finding in notes.findings if finding.action == "refused"]
     first = f" First reason: {grave[0].sentence()}" if grave else ""
-    return f"{table.file} has no portfolio that can be used.{first}"
+    cures = grave[0].cures if grave else ()
+    return UnreadableFile(f"{table.file} has no portfolio that can be used.{first}", cures)
 
 
 def _settled(
@@ -244,7 +245,7 @@ def _settled(
     book = rules_.apply_sum_rule(book, str(unit.value), rules, notes)
     book = rules_.apply_duplicate_rule(book, rules.duplicates, notes)
     if not len(book):
-        raise UnreadableFile(_nothing_left(table, notes))
+        raise _nothing_left(table, notes)
     return book
 
 

@@ -67,7 +67,7 @@ def naming_sheet(table: CellTable) -> Iterator[None]:
         if others:
             said += f" The workbook also has {some(others, SHEETS_NAMED)}; choose one of these."
         cures = [Cure("sheet", name, f"Read {name}") for name in others[:SHEETS_NAMED]]
-        raise UnreadableFile(said, tuple(cures)) from error
+        raise UnreadableFile(said, (*error.cures, *cures)) from error
 
 
 def likeness(head: Sequence[Cells], wanted: Wanted) -> float:
