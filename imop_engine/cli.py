@@ -16,9 +16,11 @@ from typing import Annotated, Final
 import typer
 
 from imop_engine.commands.bench import bench
+from imop_engine.commands.common import with_cures
 from imop_engine.commands.demo import demo
 from imop_engine.commands.frontier import frontier
 from imop_engine.commands.learn import learn
+from imop_engine.commands.learning import PORTFOLIO_CURES
 from imop_engine.commands.reproduce import reproduce
 from imop_engine.commands.serve import serve
 from imop_engine.commands.simulate import simulate
@@ -64,9 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _with_cures(error: ImopError) -> str:
     """The error, with the option that helps where the reader of a file knows one."""
     cures = getattr(error, "cures", ())
-    if not any(one.option == "sheet" for one in cures):
-        return str(error)
-    return f"{error} Name it with --sheet for the history, with --portfolio-sheet for portfolios."
+    said = str(error)
+    if any(one.option == "sheet" for one in cures):
+        said += " Name it with --sheet for the history, with --portfolio-sheet for portfolios."
+    others = [one for one in cures if one.option != "sheet"]
+    return with_cures(said, others, PORTFOLIO_CURES)
 
 
 def _about_file(error: OSError) -> str:

@@ -108,6 +108,13 @@ def _covariance(assets: tuple[str, ...]) -> pd.DataFrame:
     return table
 
 
+def _history(name: str) -> pd.DataFrame:
+    """The returns of a bundled market that has any."""
+    history = market(name).history
+    assert history is not None
+    return history.reset_index()
+
+
 _TEMPLATES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
     "returns": _returns,
     "portfolios": _portfolios,
@@ -116,7 +123,7 @@ _TEMPLATES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
     "covariance": _covariance,
 }
 _SAMPLES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
-    "returns": lambda: market("us20").history.reset_index(),
+    "returns": lambda: _history("us20"),
     "portfolios": sample_portfolios,
     "holdings": lambda: sample_portfolios("long"),
     "expected": lambda: (
