@@ -33,16 +33,17 @@ def report(
         clean: Whether there is nothing to remark, whatever the remarks explain.
     """
     needs = [finding for one in reports for finding in one.needs_you]
+    counts = [show.escape(one.summary()) for one in reports]
     if needs:
-        _needs_you(needs, key, cure)
+        _needs_you(needs, counts, key, cure)
     done = [finding.sentence() for one in reports for finding in one.done_for_you]
     counted = " ".join(said for one in reports if (said := one.done_summary()))
     quiet = clean or not (needs or done or remarks)
     title = "nothing to remark" if quiet else counted or "what was noted"
     icon = ":material/check_circle:" if not needs else ":material/rule:"
     with st.expander(f"Reading report: {title}", icon=icon):
-        for one in reports:
-            st.markdown(show.escape(one.summary()))
+        for line in [] if needs else counts:
+            st.markdown(line)
         show.bullets([*done, *remarks])
         if caption:
             st.caption(show.escape(caption))
@@ -57,9 +58,16 @@ def report(
             )
 
 
-def _needs_you(needs: Sequence[Any], key: str, cure: Callable[[str, str], None] | None) -> None:
+def _needs_you(
+    needs: Sequence[Any],
+    counts: Sequence[str],
+    key: str,
+    cure: Callable[[str, str], None] | None,
+) -> None:
     with st.container(border=True, key=f"needs_{key}"):
         st.markdown(f":material/front_hand: **Needs you** ({len(needs)})")
+        for line in counts:
+            st.caption(line)
         for place, finding in enumerate(needs):
             st.markdown(show.escape(finding.sentence()))
             # rates are numbers that no button knows; the field for them is with the other choices

@@ -293,7 +293,11 @@ def page_of(people: Investors, rows: np.ndarray, page: int, size: int) -> pd.Dat
         page: Which page of them, from 0.
         size: How many rows a page has.
     """
-    return frames_people.page(people.holdings, people.attributes, rows, page, size)
+    known = people.attributes
+    if people.dates is not None and "date" not in known.columns:
+        known = known.copy()
+        known.insert(0, "date", pd.Series(people.dates).to_numpy())
+    return frames_people.page(people.holdings, known, rows, page, size)
 
 
 def composition(people: Investors, investor: str) -> pd.DataFrame | None:

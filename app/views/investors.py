@@ -173,9 +173,12 @@ def _table(people: crowd.Investors, wanted: Filter, picked: str | None) -> None:
             number = show.pages(len(rows), ROWS, "investor_page")
         part = crowd.page_of(people, rows, number, ROWS)
         assets = list(people.names)
+        days = set(part.select_dtypes("datetime"))
         columns = {
             name: show.number(show.short(name), form="%.1f")
             if name in assets
+            else show.date(show.short(str(name)))
+            if name in days
             else show.text(show.short(str(name)))
             for name in part.columns
         }
