@@ -49,6 +49,7 @@ class MarketSettings:
     bundled: str = "paper8"
     file: StoredFile | None = None
     second: StoredFile | None = None  # the covariance, where moments are given directly
+    asset_map: StoredFile | None = None  # what else the assets are called
     tickers: tuple[str, ...] = ()
     kind: str = "auto"
     units: str = "auto"

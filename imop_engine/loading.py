@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from imop_engine.errors import InvalidInput
 from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.moments import estimate_moments
-from imop_engine.tables import ReturnHistory, read_yahoo
+from imop_engine.tables import AssetMap, ReturnHistory, read_yahoo
 from imop_engine.tables.export import read_json_table
 from imop_engine.tables.open_table import Source
 from imop_engine.tables.readers import Reading, read_here
@@ -100,6 +100,7 @@ class MarketSource:
     covariance: TableFile | None = None
     yahoo: YahooPrices | None = None
     bundled: str | None = None
+    asset_map: TableFile | None = None  # what else the assets are called
 
     @property
     def nothing(self) -> bool:
@@ -148,7 +149,8 @@ def load_market(
     if source._named() != 1:
         raise InvalidInput(words.not_one_source)
     if source.history is not None:
-        return market_of_history(_read_history(source.history, chosen, read), chosen)
+        history = _read_history(source.history, chosen, read)
+        return market_of_history(_relabelled(history, load_asset_map(source, read)), chosen)
     if source.yahoo is not None:
         return market_of_history(fetch_history(source.yahoo, strict=chosen.strict), chosen)
     if source.bundled:
@@ -205,6 +207,7 @@ def load_investors(
     truth: Any = None,
     read: Reading = read_here,
     history: pd.DataFrame | None = None,
+    asset_map: AssetMap | None = None,
 ) -> Investors:
     """Read portfolios on the assets of a market.
 
@@ -215,6 +218,7 @@ def load_investors(
         truth: the returns that these investors believe in, by asset, where they are known.
         read: how the file is read: in this process, within limits, or in another process.
         history: returns of the assets per period, by date, to tell drift from choice.
+        asset_map: what else the assets are called.
 
     Returns:
         The investors in stream order, with the reader's report.
@@ -232,6 +236,7 @@ def load_investors(
         "drift": chosen.drift,
         "returns": history,
         "rates": dict(chosen.rates) or None,
+        "asset_map": asset_map,
         "units": chosen.units,
         "layout": chosen.layout,
         "sheet": chosen.sheet,
@@ -248,6 +253,34 @@ def load_investors(
         reading=(people.report,),
         origin=f"from {file.name}",
     )
+
+
+def load_asset_map(source: MarketSource, read: Reading = read_here) -> AssetMap | None:
+    """What else the assets of a market are called; None where nobody said.
+
+    Args:
+        source: where the market comes from.
+        read: how files are read.
+    """
+    file = source.asset_map
+    if file is None:
+        return None
+    found: AssetMap = read("asset map", (file.source,), {"name": file.name})
+    return found
+
+
+def _relabelled(history: ReturnHistory, known: AssetMap | None) -> ReturnHistory:
+    """The history with its assets called by their labels."""
+    if known is None:
+        return history
+    labels = {name: known.label(str(name)) for name in history.returns.columns}
+    if len(set(labels.values())) < len(labels):
+        twice = next(one for one in labels.values() if list(labels.values()).count(one) > 1)
+        raise InvalidInput(
+            f"{known.file} calls two assets of {history.name} {twice}; give each a name of its own."
+        )
+    prices = None if history.prices is None else history.prices.rename(columns=labels)
+    return replace(history, returns=history.returns.rename(columns=labels), prices=prices)
 
 
 def _read_history(file: TableFile, options: HistoryOptions, read: Reading) -> ReturnHistory:

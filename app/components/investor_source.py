@@ -243,6 +243,8 @@ def _upload(state: AppState, before: InvestorBatch | None) -> None:
         fresh = InvestorBatch("upload", file=stored, sheet=sheet)
         try:
             with st.spinner(f"Reading {escape(stored.name)} …"):
+                if kept is not None:
+                    fresh = crowd.remembered(workspace.chosen_market, kept, fresh, workspace.box)
                 _take(state, fresh)
         except AppError as error:
             problem(error)

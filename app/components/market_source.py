@@ -155,11 +155,28 @@ def _how_read(state: AppState, before: MarketSettings) -> None:
             help="Whether one percent is written as 0.01 or as 1.0.",
         )
         mean, covariance = _estimators(before, columns[2], columns[3])
-    changed = replace(before, kind=kind, units=units, mean=mean, covariance=covariance)
+        known = _asset_map(state, before)
+    changed = replace(
+        before, kind=kind, units=units, mean=mean, covariance=covariance, asset_map=known
+    )
     if changed != before:
         markets.load(changed, state.workspace.box)
         state.choose_market(changed)
         st.rerun()
+
+
+def _asset_map(state: AppState, before: MarketSettings) -> StoredFile | None:
+    """A table of what else the assets are called, so that portfolios may name them otherwise."""
+    given = st.file_uploader(
+        "Identifiers of the assets (optional)",
+        type=ENDINGS,
+        key="market_asset_map",
+        help="A row for each asset and a column for each way to name it: ISIN, ticker, name. "
+        "Assets are then shown by their name, and portfolios may use any of these.",
+    )
+    if given is None:
+        return before.asset_map
+    return state.workspace.box.put(given.name, given.getvalue())
 
 
 def _estimators(

@@ -22,6 +22,7 @@ from imop_engine.market import Market as Market  # the views name the type by th
 if TYPE_CHECKING:
     from imop_engine.loading import MarketSource, SourceWords
     from imop_engine.problem import Problem
+    from imop_engine.tables import AssetMap
 
 DAYS_PER_YEAR: Final = 365.25
 DOWNLOAD_SECONDS: Final = 25.0  # longer than Yahoo ever takes for a page of tickers
@@ -83,7 +84,15 @@ def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
         return MarketSource(bundled=settings.bundled)
     if settings.source == "moments":
         return MarketSource(expected=table(settings.file), covariance=table(settings.second))
-    return MarketSource(history=table(settings.file))
+    return MarketSource(history=table(settings.file), asset_map=table(settings.asset_map))
+
+
+@sentences
+def asset_map(settings: MarketSettings, box: FileBox) -> AssetMap | None:
+    """What else the market's assets are called; None where nobody said."""
+    from imop_engine.loading import load_asset_map
+
+    return load_asset_map(_source(settings, box), read)
 
 
 def _words(settings: MarketSettings) -> SourceWords:

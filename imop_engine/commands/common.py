@@ -53,6 +53,7 @@ def load_market(
         covariance=_table(files.covariance),
         yahoo=None if yahoo is None else yahoo.prices(),
         bundled=files.bundled,
+        asset_map=_table(files.asset_map),
     )
     words = loading.SourceWords(
         "say what the assets return: --returns FILE, or --expected FILE with --covariance FILE, or "

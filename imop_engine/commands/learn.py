@@ -192,7 +192,8 @@ def learn(
     """
     results.check()
     market = common.load_market(files, history.reading(learner.strict), yahoo)
-    data = learning.read(market, people.portfolios, people.reading(learner.strict), known.truth)
+    reading = people.reading(learner.strict)
+    data = learning.read(market, people.portfolios, reading, known.truth, files.asset_map)
     settings = _settings(known, limits, learner, results, market.names)
     out = results.out
     if out is not None:

@@ -38,7 +38,11 @@ PORTFOLIO_CURES: Final = {
 
 
 def read(
-    market: Market, portfolios: Path, options: PortfolioOptions, truth: Path | None
+    market: Market,
+    portfolios: Path,
+    options: PortfolioOptions,
+    truth: Path | None,
+    asset_map: Path | None = None,
 ) -> StudyData:
     """The data of a study from the analyst's files.
 
@@ -47,6 +51,7 @@ def read(
         portfolios: The file of portfolios.
         options: How it is read.
         truth: A table of the true yearly returns; None where they are not known.
+        asset_map: A table of what else the assets are called.
     """
     from imop_engine.loading import TableFile, load_investors
     from imop_engine.study import StudyData
@@ -54,8 +59,9 @@ def read(
 
     true_returns = None if truth is None else _column(truth, "true")
     file = TableFile.at(portfolios)
+    names = None if asset_map is None else read_within_budget("asset map", (asset_map,), {})
     people = load_investors(
-        file, market.names, options, true_returns, read_within_budget, market.history
+        file, market.names, options, true_returns, read_within_budget, market.history, names
     )
     return StudyData.on(market, people)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from imop_engine.tables.asset_map import AssetMap, read_asset_map
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.portfolios import Portfolios, read_portfolios
 from imop_engine.tables.reading_limits import ReadingLimits
@@ -10,6 +11,7 @@ from imop_engine.tables.returns import ReturnHistory, read_returns
 from imop_engine.tables.yahoo import read_yahoo
 
 __all__ = [
+    "AssetMap",
     "Cure",
     "Finding",
     "Guess",
@@ -17,6 +19,7 @@ __all__ = [
     "ReadingLimits",
     "ReadingReport",
     "ReturnHistory",
+    "read_asset_map",
     "read_moments",
     "read_portfolios",
     "read_returns",

@@ -50,7 +50,7 @@ def read_apart(
     """Call a reader in another process, within a budget; what it returns or raises is the same.
 
     Args:
-        reader: "returns", "portfolios", "moments" or "sheets".
+        reader: Its name in `READERS`, such as "returns" or "portfolios".
         sources: The files, as the reader takes them.
         options: Its named arguments.
         stop: Asked ten times a second whether nobody waits any more; reading then ends.

@@ -20,6 +20,7 @@ from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import portfolio_rules as rules_
 from imop_engine.tables import words
+from imop_engine.tables.asset_map import AssetMap, relabelled
 from imop_engine.tables.cells import CellColumn, CellTable
 from imop_engine.tables.currencies import check_rates, find_currencies
 from imop_engine.tables.dates import ORDERS, read_dates
@@ -73,6 +74,7 @@ def read_portfolios(
     drift: str = "keep",
     returns: pd.DataFrame | None = None,
     rates: Mapping[str, float] | None = None,
+    asset_map: AssetMap | None = None,
     tolerance: float = 0.02,
     units: str = "auto",
     layout: str = "auto",
@@ -109,6 +111,8 @@ def read_portfolios(
         drift: Keep or drop.
         returns: The history of the assets, fractions per period, by date; None finds no drift.
         rates: What a unit of each currency is worth in one of them, for amounts in several.
+        asset_map: What else assets are called, so that the file may use other identifiers than
+            the history; see `read_asset_map`.
         tolerance: How far a sum of holdings may be from 1.
         units: Auto, fraction, percent or amounts.
         layout: Auto, wide or long.
@@ -140,6 +144,7 @@ def read_portfolios(
     )
     notes = Notes(table.file)
     notes.extend(table.findings)
+    table = relabelled(table, asset_map or AssetMap(), notes)
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, roles_.ROLES)
     with naming_sheet(table):

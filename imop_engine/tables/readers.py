@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from imop_engine.errors import UnreadableFile
+from imop_engine.tables.asset_map import read_asset_map
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.open_table import UNNAMED, Source
 from imop_engine.tables.portfolios import read_portfolios
@@ -27,6 +28,7 @@ READERS: Final[dict[str, Callable[..., Any]]] = {
     "portfolios": read_portfolios,
     "moments": read_moments,
     "sheets": sheet_names,
+    "asset map": read_asset_map,
 }
 Reading = Callable[[str, Sequence[Source], Mapping[str, Any]], Any]
 MAGIC: Final = {b"PK": "excel", b"PAR1": "parquet"}
@@ -36,7 +38,7 @@ def read_here(reader: str, sources: Sequence[Source], options: Mapping[str, Any]
     """Call a reader in this process, without a limit on what it costs.
 
     Args:
-        reader: "returns", "portfolios", "moments" or "sheets".
+        reader: Its name in `READERS`, such as "returns" or "portfolios".
         sources: The files, as the reader takes them.
         options: Its named arguments.
     """
@@ -47,7 +49,7 @@ def read_within_budget(reader: str, sources: Sequence[Source], options: Mapping[
     """Call a reader in this process; what costs more than its files are worth ends in a sentence.
 
     Args:
-        reader: "returns", "portfolios", "moments" or "sheets".
+        reader: Its name in `READERS`, such as "returns" or "portfolios".
         sources: The files, as the reader takes them.
         options: Its named arguments.
     """

@@ -471,7 +471,7 @@ def test_several_dates_are_asked_about_and_one_click_settles_it():
     test = quiet(panel.click().run())
     assert open_workspace("w-needs").investors.first.snapshots == "panel"
     assert "Needs you" not in said(test)
-    assert "4 investors from c.csv" in said(test)
+    assert "4 portfolios of 2 investors from c.csv" in said(test)
     labels = [one.label for one in test.expander]
     assert "Reading report: 1 thing was done for you." in labels
     again = next(one for one in test.selectbox if one.label == "Investors at several dates")
