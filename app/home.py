@@ -80,7 +80,14 @@ class FileBox:
 
     def get(self, stored: StoredFile) -> bytes:
         """The content of a kept file; FileNotFoundError where it is gone."""
-        return self._path(stored).read_bytes()
+        return self.path(stored).read_bytes()
+
+    def path(self, stored: StoredFile) -> Path:
+        """Where a kept file is; FileNotFoundError where it is gone."""
+        path = self._path(stored)
+        if not path.exists():
+            raise FileNotFoundError(stored.name)
+        return path
 
     def _path(self, stored: StoredFile) -> Path:
         if DIGEST.fullmatch(stored.digest) is None:

@@ -51,6 +51,7 @@ class MarketSettings:
     bundled: str = "paper8"
     file: StoredFile | None = None
     second: StoredFile | None = None  # the covariance, where moments are given directly
+    asset_map: StoredFile | None = None  # what else the assets are called
     tickers: tuple[str, ...] = ()
     kind: str = "auto"
     units: str = "auto"
@@ -97,9 +98,14 @@ class InvestorBatch:
     file: StoredFile | None = None
     sheet: str | None = None
     roles: tuple[tuple[str, str], ...] = ()  # only the columns the analyst corrected
+    units: str = "auto"
     sums: str = "rescale"
     unknown: str = "drop"
     negative: str = "refuse"
+    duplicates: str = "first"
+    snapshots: str = "latest"
+    drift: str = "keep"
+    rates: tuple[tuple[str, float], ...] = ()  # currency, and what a unit of it is worth
 
 
 @dataclass(frozen=True)

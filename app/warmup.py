@@ -31,6 +31,7 @@ def begin() -> None:
 def _load() -> None:
     try:
         PREPARATION.begin()
+        import_module("imop_engine.tables.apart").start()
         for name in VIEWS:
             import_module(f"imop_app.views.{name}")
         if PREPARATION.wait():

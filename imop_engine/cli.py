@@ -16,12 +16,15 @@ from typing import Annotated, Final
 import typer
 
 from imop_engine.commands.bench import bench
+from imop_engine.commands.common import with_cures
 from imop_engine.commands.demo import demo
 from imop_engine.commands.frontier import frontier
 from imop_engine.commands.learn import learn
+from imop_engine.commands.learning import PORTFOLIO_CURES
 from imop_engine.commands.reproduce import reproduce
 from imop_engine.commands.serve import serve
 from imop_engine.commands.simulate import simulate
+from imop_engine.commands.template import template
 from imop_engine.errors import ImopError
 
 EXIT_USAGE: Final = 2
@@ -36,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn what investors believe from the portfolios they hold.",
 )
-for one in (learn, simulate, frontier, demo, bench, reproduce):
+for one in (learn, template, simulate, frontier, demo, bench, reproduce):
     app.command()(one)
 app.command("app")(serve)
 
@@ -52,12 +55,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except typer.TyperException as error:
         sys.exit(_complain(error.format_message(), error.exit_code))
     except ImopError as error:
-        sys.exit(_complain(str(error), EXIT_USAGE))
+        sys.exit(_complain(_with_cures(error), EXIT_USAGE))
     except OSError as error:
         sys.exit(_complain(_about_file(error), EXIT_USAGE))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(EXIT_INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_cures(error: ImopError) -> str:
+    """The error, with the option that helps where the reader of a file knows one."""
+    cures = getattr(error, "cures", ())
+    said = str(error)
+    if any(one.option == "sheet" for one in cures):
+        said += " Name it with --sheet for the history, with --portfolio-sheet for portfolios."
+    others = [one for one in cures if one.option != "sheet"]
+    return with_cures(said, others, PORTFOLIO_CURES)
 
 
 def _about_file(error: OSError) -> str:

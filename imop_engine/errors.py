@@ -18,7 +18,18 @@ class SolverUnavailable(ImopError):
 
 
 class UnreadableFile(InvalidInput):
-    """A file or table cannot be understood as what it was given as."""
+    """A file or table cannot be understood as what it was given as.
+
+    `cures` are choices that may help, as the readers know them (see `tables.Cure`).
+    """
+
+    def __init__(self, message: str, cures: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.cures = cures
+
+
+class ReadingStopped(InvalidInput):
+    """Nobody waits any more for the file that was being read."""
 
 
 class RefusedRows(InvalidInput):

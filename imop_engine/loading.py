@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from imop_engine.arguments import NOT_PSD
 from imop_engine.bundled import market as bundled_market
@@ -22,15 +23,10 @@ from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.moments import Moments, estimate_moments
 from imop_engine.sentences.market import PYTHON, HistoryWords
-from imop_engine.tables import (
-    ReturnHistory,
-    read_moments,
-    read_portfolios,
-    read_returns,
-    read_yahoo,
-)
+from imop_engine.tables import AssetMap, ReturnHistory, read_yahoo
 from imop_engine.tables.export import read_json_table
 from imop_engine.tables.open_table import Source
+from imop_engine.tables.readers import Reading, read_here
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +89,9 @@ class PortfolioOptions:
     unknown: str = "drop"
     negative: str = "refuse"
     duplicates: str = "first"
+    snapshots: str = "latest"
+    drift: str = "keep"
+    rates: tuple[tuple[str, float], ...] = ()  # (currency, worth of a unit) pairs
     strict: bool = False
 
 
@@ -105,6 +104,7 @@ class MarketSource:
     covariance: TableFile | None = None
     yahoo: YahooPrices | None = None
     bundled: str | None = None
+    asset_map: TableFile | None = None  # what else the assets are called
 
     @property
     def nothing(self) -> bool:
@@ -137,6 +137,7 @@ def load_market(
     source: MarketSource,
     options: HistoryOptions | None = None,
     words: SourceWords = ARGUMENTS,
+    read: Reading = read_here,
 ) -> Market:
     """Read a market.
 
@@ -144,6 +145,7 @@ def load_market(
         source: where it comes from.
         options: how a history is read; the defaults detect what they can.
         words: what errors and notes call things in the place where they are read.
+        read: how files are read: in this process, within limits, or in another process.
 
     Returns:
         The market, with yearly moments, its history where there is one, and what reading noticed.
@@ -152,9 +154,9 @@ def load_market(
     if source._named() != 1:
         raise InvalidInput(words.not_one_source)
     if source.history is not None:
-        return market_of_history(
-            _read_history(source.history, chosen, words.history), chosen, words.history
-        )
+        history = _read_history(source.history, chosen, read, words.history)
+        called = _relabelled(history, load_asset_map(source, read))
+        return market_of_history(called, chosen, words.history)
     if source.yahoo is not None:
         fetched = fetch_history(source.yahoo, strict=chosen.strict)
         return market_of_history(fetched, chosen, words.history)
@@ -162,7 +164,7 @@ def load_market(
         return bundled_market(source.bundled)
     if source.expected is None or source.covariance is None:
         raise InvalidInput(words.table_missing)
-    return _market_of_tables(source.expected, source.covariance, chosen.repair, words.history)
+    return _market_of_tables(source.expected, source.covariance, chosen.repair, read, words.history)
 
 
 def fetch_history(prices: YahooPrices, *, strict: bool = False) -> ReturnHistory:
@@ -222,6 +224,10 @@ def load_investors(
     assets: tuple[str, ...],
     options: PortfolioOptions | None = None,
     truth: Any = None,
+    read: Reading = read_here,
+    history: pd.DataFrame | None = None,
+    asset_map: AssetMap | None = None,
+    *,
     words: HistoryWords = PYTHON,
 ) -> Investors:
     """Read portfolios on the assets of a market.
@@ -231,62 +237,103 @@ def load_investors(
         assets: the market's assets, in its order.
         options: how it is read; the defaults detect what they can.
         truth: the returns that these investors believe in, by asset, where they are known.
+        read: how the file is read: in this process, within limits, or in another process.
+        history: returns of the assets per period, by date, to tell drift from choice.
+        asset_map: what else the assets are called.
         words: what other places are called where errors are read.
 
     Returns:
         The investors in stream order, with the reader's report.
     """
     chosen = options or PortfolioOptions()
-    read = read_portfolios(
-        file.source,
-        list(assets),
-        name=file.name,
-        roles=dict(chosen.roles) or None,
-        sums=chosen.sums,
-        unknown=chosen.unknown,
-        negative=chosen.negative,
-        duplicates=chosen.duplicates,
-        units=chosen.units,
-        layout=chosen.layout,
-        sheet=chosen.sheet,
-        strict=chosen.strict,
-        words=words,
-    )
+    named = {
+        "assets": list(assets),
+        "name": file.name,
+        "roles": dict(chosen.roles) or None,
+        "sums": chosen.sums,
+        "unknown": chosen.unknown,
+        "negative": chosen.negative,
+        "duplicates": chosen.duplicates,
+        "snapshots": chosen.snapshots,
+        "drift": chosen.drift,
+        "returns": history,
+        "rates": dict(chosen.rates) or None,
+        "asset_map": asset_map,
+        "units": chosen.units,
+        "layout": chosen.layout,
+        "sheet": chosen.sheet,
+        "strict": chosen.strict,
+        "words": words,
+    }
+    people = read("portfolios", (file.source,), named)
     return Investors.of(
-        read.weights,
+        people.weights,
         assets,
-        attributes=read.attributes,
-        dates=read.dates,
+        attributes=people.attributes,
+        dates=people.dates,
         truth=truth,
-        roles=tuple((str(column), str(role)) for column, role in read.roles.items()),
-        reading=(read.report,),
+        roles=tuple((str(column), str(role)) for column, role in people.roles.items()),
+        reading=(people.report,),
         origin=f"from {file.name}",
     )
 
 
-def _read_history(file: TableFile, options: HistoryOptions, words: HistoryWords) -> ReturnHistory:
-    return read_returns(
-        file.source,
-        name=file.name,
-        kind=options.kind,
-        units=options.units,
-        layout=options.layout,
-        sheet=options.sheet,
-        strict=options.strict,
-        periods_per_year=options.periods_per_year,
-        words=words,
-    )
+def load_asset_map(source: MarketSource, read: Reading = read_here) -> AssetMap | None:
+    """What else the assets of a market are called; None where nobody said.
+
+    Args:
+        source: where the market comes from.
+        read: how files are read.
+    """
+    file = source.asset_map
+    if file is None:
+        return None
+    found: AssetMap = read("asset map", (file.source,), {"name": file.name})
+    return found
+
+
+def _relabelled(history: ReturnHistory, known: AssetMap | None) -> ReturnHistory:
+    """The history with its assets called by their labels."""
+    if known is None:
+        return history
+    labels = {name: known.label(str(name)) for name in history.returns.columns}
+    if len(set(labels.values())) < len(labels):
+        twice = next(one for one in labels.values() if list(labels.values()).count(one) > 1)
+        raise InvalidInput(
+            f"{known.file} calls two assets of {history.name} {twice}; give each a name of its own."
+        )
+    prices = None if history.prices is None else history.prices.rename(columns=labels)
+    return replace(history, returns=history.returns.rename(columns=labels), prices=prices)
+
+
+def _read_history(
+    file: TableFile, options: HistoryOptions, read: Reading, words: HistoryWords
+) -> ReturnHistory:
+    named = {
+        "name": file.name,
+        "kind": options.kind,
+        "units": options.units,
+        "layout": options.layout,
+        "sheet": options.sheet,
+        "strict": options.strict,
+        "periods_per_year": options.periods_per_year,
+        "words": words,
+    }
+    history: ReturnHistory = read("returns", (file.source,), named)
+    return history
 
 
 def _market_of_tables(
-    expected: TableFile, covariance: TableFile, repair: bool, words: HistoryWords
+    expected: TableFile,
+    covariance: TableFile,
+    repair: bool,
+    read: Reading,
+    words: HistoryWords,
 ) -> Market:
-    moments = read_moments(
-        expected.source,
-        covariance.source,
-        names=(expected.name, covariance.name),
-        repair=repair,
-        words=words,
+    moments: Moments = read(
+        "moments",
+        (expected.source, covariance.source),
+        {"names": (expected.name, covariance.name), "repair": repair, "words": words},
     )
     _require_usable(moments, covariance.name)
     return Market.of(

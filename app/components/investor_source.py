@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
 
+from imop_app.components import examples
 from imop_app.components.market_source import ENDINGS, choose_sheet
 from imop_app.components.show import escape, problem
 from imop_app.services import people as crowd
@@ -54,6 +55,19 @@ ROLES: Final = {
 SUMS: Final = {"rescale": "Scale to 100 %", "cash": "Rest is cash", "refuse": "Refuse"}
 UNKNOWN: Final = {"drop": "Leave the asset out", "refuse": "Refuse the portfolio"}
 NEGATIVE: Final = {"refuse": "Refuse", "zero": "Count as zero"}
+UNITS: Final = {
+    "auto": "Detect",
+    "fraction": "Fractions (0.25)",
+    "percent": "Percent (25)",
+    "amounts": "Amounts of money",
+}
+DUPLICATES: Final = {"first": "Take the first", "last": "Take the last", "keep": "Keep all"}
+SNAPSHOTS: Final = {
+    "latest": "The latest of each",
+    "panel": "All, as a panel",
+    "by date": "All, by date",
+}
+DRIFT: Final = {"keep": "Use them too", "drop": "Leave them out"}
 
 
 def choose(state: AppState) -> None:
@@ -213,6 +227,10 @@ def _upload(state: AppState, before: InvestorBatch | None) -> None:
         help="One row per investor and one column per asset, or one row per holding. Columns may "
         "be in any order and called anything: what each is is detected, and you can correct it.",
     )
+    workspace = state.workspace
+    fits = crowd.offers_sample(workspace.chosen_market, workspace.box)
+    names = crowd.asset_names(workspace.chosen_market, workspace.box)
+    examples.offer(("portfolios", "holdings"), names, samples=fits)
     kept = before if before is not None and before.source == "upload" else None
     stored = kept.file if kept else None
     if given is not None:
@@ -222,10 +240,28 @@ def _upload(state: AppState, before: InvestorBatch | None) -> None:
     known = kept if kept and kept.file == stored else None
     sheet = choose_sheet(state, stored, known.sheet if known else None, "investor_sheet")
     if known is None or known.sheet != sheet:
-        with st.spinner(f"Reading {escape(stored.name)} …"):
-            _take(state, InvestorBatch("upload", file=stored, sheet=sheet))
+        fresh = InvestorBatch("upload", file=stored, sheet=sheet)
+        try:
+            with st.spinner(f"Reading {escape(stored.name)} …"):
+                if kept is not None:
+                    fresh = crowd.remembered(workspace.chosen_market, kept, fresh, workspace.box)
+                _take(state, fresh)
+        except AppError as error:
+            problem(error)
+            _offer(state, fresh, error)
     else:
         _how_read(state, known, stored)
+
+
+def _offer(state: AppState, batch: InvestorBatch, error: AppError) -> None:
+    """Choices that may help with a file that could not be read as it is."""
+    for number, cure in enumerate(error.cures):
+        if cure.option == "rates":
+            rates = crowd.rates_of(_rates_field("", "offer_rates"))
+            if rates:
+                _take(state, replace(batch, rates=rates))
+        elif cure.option != "sheet" and st.button(cure.label, key=f"offer_{number}"):
+            _take(state, crowd.cured(batch, cure.option, cure.value))
 
 
 def _how_read(state: AppState, before: InvestorBatch, file: StoredFile) -> None:
@@ -235,10 +271,50 @@ def _how_read(state: AppState, before: InvestorBatch, file: StoredFile) -> None:
         with left:
             roles = _roles(state, people, before, file)
         with right:
-            sums = _rule("Sums other than 100 %", SUMS, "sums", before.sums)
-            unknown = _rule("Assets not in the market", UNKNOWN, "unknown", before.unknown)
-            negative = _rule("Negative holdings", NEGATIVE, "negative", before.negative)
-    _take(state, replace(before, roles=roles, sums=sums, unknown=unknown, negative=negative))
+            chosen = _rules(state, before, people)
+    _take(state, replace(chosen, roles=roles))
+
+
+def _rules(state: AppState, before: InvestorBatch, people: crowd.Investors) -> InvestorBatch:
+    """What happens to portfolios that do not fit; dates and currencies only where there are any."""
+    asked: list[tuple[str, str, dict[str, str]]] = [
+        ("units", "Holdings are", UNITS),
+        ("sums", "Sums other than 100 %", SUMS),
+        ("unknown", "Assets not in the market", UNKNOWN),
+        ("negative", "Negative holdings", NEGATIVE),
+    ]
+    if people.dates is None:
+        asked.append(("duplicates", "Investors that come twice", DUPLICATES))
+    else:
+        asked.append(("snapshots", "Investors at several dates", SNAPSHOTS))
+        asked.append(("drift", "Portfolios that only drifted with prices", DRIFT))
+    chosen: dict[str, Any] = {
+        name: _rule(label, choices, state.fresh(f"rule_{name}"), getattr(before, name))
+        for name, label, choices in asked
+    }
+    return replace(before, **chosen, rates=_rates(state, before, people))
+
+
+def _rates(
+    state: AppState, before: InvestorBatch, people: crowd.Investors
+) -> tuple[tuple[str, float], ...]:
+    """Exchange rates, asked for where amounts are in several currencies."""
+    findings = [finding for one in people.reading for finding in one.findings]
+    asked = any(cure.option == "rates" for finding in findings for cure in finding.cures)
+    if not asked and not before.rates:
+        return before.rates
+    written = " ".join(f"{name}={rate:g}" for name, rate in before.rates)
+    return crowd.rates_of(_rates_field(written, state.fresh("rule_rates")))
+
+
+def _rates_field(written: str, key: str) -> str:
+    return st.text_input(
+        "Exchange rates",
+        value=written,
+        key=key,
+        placeholder="EUR=1 USD=0.92",
+        help="What one unit of each currency is worth in one of them.",
+    )
 
 
 def _rule(label: str, choices: dict[str, str], key: str, first: str) -> str:
@@ -247,7 +323,7 @@ def _rule(label: str, choices: dict[str, str], key: str, first: str) -> str:
         list(choices),
         format_func=choices.__getitem__,
         index=place(list(choices), first),
-        key=f"rule_{key}",
+        key=key,
         help="What happens to such portfolios; the reading report lists every one.",
     )
 

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from imop_app.components import examples
 from imop_app.components.show import escape, problem
 from imop_app.services import market as markets
 from imop_app.services import sheets
@@ -106,6 +107,7 @@ def _upload(state: AppState) -> None:
         help="One column per asset and one row per date, or one row per date and asset. CSV, "
         "Excel or Parquet; prices or returns, detected and correctable.",
     )
+    examples.offer(("returns",))
     before = state.workspace.market
     kept = before if before is not None and before.source == "upload" else None
     stored = kept.file if kept else None
@@ -116,7 +118,7 @@ def _upload(state: AppState) -> None:
     known = kept if kept and kept.file == stored else None
     sheet = choose_sheet(state, stored, known.sheet if known else None, "market_sheet")
     before_it = known or MarketSettings(source="upload", file=stored)
-    chosen = _how_read(replace(before_it, sheet=sheet), stored, unread=known is None)
+    chosen = _how_read(state, replace(before_it, sheet=sheet), stored, unread=known is None)
     if chosen != known:
         with st.spinner(f"Reading {escape(stored.name)} …"):
             markets.load(chosen, state.workspace.box)  # a file that cannot be read changes nothing
@@ -142,14 +144,16 @@ def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str
     return st.selectbox(
         "Sheet",
         [None, *names],
-        format_func=lambda name: "The first with anything in it" if name is None else name,
+        format_func=lambda name: "The one that fits best" if name is None else name,
         index=place([None, *names], before),
         key=f"{key}_{file.digest[:12]}",
         help="The workbook has several; choose the one with the table.",
     )
 
 
-def _how_read(before: MarketSettings, file: StoredFile, unread: bool) -> MarketSettings:
+def _how_read(
+    state: AppState, before: MarketSettings, file: StoredFile, unread: bool
+) -> MarketSettings:
     """The settings as the controls have them; open for a file that could not be read yet."""
     with st.expander("How the file is read", unread, icon=":material/settings:"):
         columns = st.columns(4)
@@ -164,9 +168,31 @@ def _how_read(before: MarketSettings, file: StoredFile, unread: bool) -> MarketS
         repair = right.checkbox(
             REPAIR, before.repair, key=_key("market_repair", file), help=HELP[REPAIR]
         )
+        known = _asset_map(state, before, file)
     return replace(
-        before, kind=kind, units=units, mean=mean, covariance=covariance, gaps=gaps, repair=repair
+        before,
+        kind=kind,
+        units=units,
+        mean=mean,
+        covariance=covariance,
+        gaps=gaps,
+        repair=repair,
+        asset_map=known,
     )
+
+
+def _asset_map(state: AppState, before: MarketSettings, file: StoredFile) -> StoredFile | None:
+    """A table of what else the assets are called, so that portfolios may name them otherwise."""
+    given = st.file_uploader(
+        "Identifiers of the assets (optional)",
+        type=ENDINGS,
+        key=_key("market_asset_map", file),
+        help="A row for each asset and a column for each way to name it: ISIN, ticker, name. "
+        "Assets are then shown by their name, and portfolios may use any of these.",
+    )
+    if given is None:
+        return before.asset_map
+    return state.workspace.box.put(given.name, given.getvalue())
 
 
 def _choice(
@@ -237,6 +263,7 @@ def _moments(state: AppState) -> None:
         key="moments_covariance",
         help="A square table with the assets' names on both sides, per year.",
     )
+    examples.offer(("expected", "covariance"))
     if returns is None or covariance is None:
         if state.workspace.market is None or state.workspace.market.source != "moments":
             st.caption("Two tables are needed; names of assets must be the same in both.")

@@ -37,7 +37,8 @@ def add(state: AppState, chosen: InvestorSettings) -> None:
         if given is not None:
             stored = state.workspace.box.put(given.name, given.getvalue())
             batch = InvestorBatch("upload", file=stored)
-            crowd.check(state.workspace.chosen_market, batch, state.workspace.box)
+            workspace = state.workspace
+            crowd.check_more(workspace.chosen_market, chosen, batch, workspace.box)
             _append(state, batch)
             st.rerun()
         for number, batch in enumerate(chosen.batches[1:], start=2):

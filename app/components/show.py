@@ -153,6 +153,11 @@ def text(label: str, about: str | None = None, width: Any = None) -> Any:
     return TEXT(label, help=_help(about), width=width)
 
 
+def date(label: str) -> Any:
+    """A column of days."""
+    return st.column_config.DateColumn(label, format="YYYY-MM-DD")
+
+
 def short(name: str, most: int = 24) -> str:
     """A name that leaves room for others.
 

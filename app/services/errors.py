@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from imop_engine.errors import ImopError
 
@@ -13,7 +13,14 @@ T = TypeVar("T")
 
 
 class AppError(Exception):
-    """Something the analyst can put right; the text says how."""
+    """Something the analyst can put right; the text says how.
+
+    `cures` are choices of the reader of a file that may help.
+    """
+
+    def __init__(self, text: str, cures: tuple[Any, ...] = ()) -> None:
+        super().__init__(text)
+        self.cures = cures
 
 
 def sentence(error: BaseException) -> str:
@@ -41,7 +48,7 @@ def sentences(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except ImopError as error:
-            raise AppError(sentence(error)) from error
+            raise AppError(sentence(error), getattr(error, "cures", ())) from error
         except FileNotFoundError as error:
             raise AppError(
                 f"A file of this workspace is gone ({sentence(error)}); upload it again."

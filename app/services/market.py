@@ -12,6 +12,7 @@ import streamlit as st
 from imop_app.home import FileBox
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import compiled
+from imop_app.services.reading import read
 from imop_app.settings import Limit, MarketSettings, StoredFile
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import market_names
@@ -21,6 +22,7 @@ from imop_engine.market import Market as Market  # the views name the type by th
 if TYPE_CHECKING:
     from imop_engine.loading import MarketSource, SourceWords
     from imop_engine.problem import Problem
+    from imop_engine.tables import AssetMap
 
 DAYS_PER_YEAR: Final = 365.25
 DOWNLOAD_SECONDS: Final = 25.0  # longer than Yahoo ever takes for a page of tickers
@@ -60,7 +62,7 @@ def _load(settings: MarketSettings, _box: FileBox) -> Market:
         gaps=settings.gaps,
         repair=settings.repair,
     )
-    data = load_market(_source(settings, _box), options, _words(settings))
+    data = load_market(_source(settings, _box), options, _words(settings), read)
     if data.size < 2:
         raise AppError(
             f"{data.title} has one asset ({data.names[0]}); a choice needs at least two: add the "
@@ -78,13 +80,21 @@ def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
     from imop_engine.loading import MarketSource, TableFile
 
     def table(stored: StoredFile | None) -> TableFile | None:
-        return None if stored is None else TableFile(stored.name, box.get(stored))
+        return None if stored is None else TableFile(stored.name, box.path(stored))
 
     if settings.source == "bundled":
         return MarketSource(bundled=settings.bundled)
     if settings.source == "moments":
         return MarketSource(expected=table(settings.file), covariance=table(settings.second))
-    return MarketSource(history=table(settings.file))
+    return MarketSource(history=table(settings.file), asset_map=table(settings.asset_map))
+
+
+@sentences
+def asset_map(settings: MarketSettings, box: FileBox) -> AssetMap | None:
+    """What else the market's assets are called; None where nobody said."""
+    from imop_engine.loading import load_asset_map
+
+    return load_asset_map(_source(settings, box), read)
 
 
 def _words(settings: MarketSettings) -> SourceWords:

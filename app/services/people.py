@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from imop_app.home import FileBox
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import PREPARATION, compiled
+from imop_app.services.reading import read
 from imop_app.settings import (
     SEGMENTS,
     InvestorBatch,
@@ -28,6 +29,9 @@ from imop_engine.market import Market
 from imop_engine.report import frames, frames_people, style
 from imop_engine.weight_families import drawn_by_mean_and_sd
 from imop_engine.weight_families import family as weight_family
+
+if TYPE_CHECKING:
+    from imop_engine.tables import AssetMap
 
 # Three groups of simulated investors: share of all, and mean weight on return.
 GROUPS: Final = (("careful", 0.35, 0.3), ("balanced", 0.4, 0.5), ("bold", 0.25, 0.7))
@@ -86,7 +90,8 @@ def _batch(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> Invest
         return _from_table(data, sample_portfolios(), "sample", batch, truth=_paper_truth(data))
     if batch.file is None:
         raise AppError("Choose a file with portfolios first.")
-    return _from_table(data, box.get(batch.file), batch.file.name, batch)
+    known = markets.asset_map(market, box)
+    return _from_table(data, box.path(batch.file), batch.file.name, batch, known=known)
 
 
 def beliefs(data: Market, simulation: Simulation) -> pd.Series:
@@ -130,6 +135,7 @@ def _from_table(
     name: str,
     batch: InvestorBatch,
     truth: pd.Series | None = None,
+    known: AssetMap | None = None,
 ) -> Investors:
     from imop_engine.loading import PortfolioOptions, TableFile, load_investors
     from imop_engine.sentences.market import APP
@@ -137,11 +143,17 @@ def _from_table(
     options = PortfolioOptions(
         sheet=batch.sheet or None,
         roles=batch.roles,
+        units=batch.units,
         sums=batch.sums,
         unknown=batch.unknown,
         negative=batch.negative,
+        duplicates=batch.duplicates,
+        snapshots=batch.snapshots,
+        drift=batch.drift,
+        rates=batch.rates,
     )
-    people = load_investors(TableFile(name, source), data.names, options, truth, APP)
+    file = TableFile(name, source)
+    people = load_investors(file, data.names, options, truth, read, data.history, known, words=APP)
     if len(people) == 0:
         raise AppError(
             f"No portfolio of {name} could be used; the reading report says why row by row."
@@ -159,14 +171,83 @@ def _paper_truth(data: Market) -> pd.Series | None:
 
 def title(people: Investors) -> str:
     """How many, and from where, beside the word "investors"."""
-    return f"{len(people):,} {people.origin}"
+    return f"{len(set(people.ids)) if people.reading else len(people):,} {people.origin}"
 
 
 def heading(people: Investors) -> str:
     """The same with that word in its place."""
     if people.origin == SIMULATED:
         return f"{len(people):,} {people.origin} investors"
+    names = len(set(people.ids))
+    if people.reading and names < len(people):
+        return f"{len(people):,} portfolios of {names:,} investors {people.origin}"
     return f"{len(people):,} investors {people.origin}"
+
+
+@sentences
+def remembered(
+    market: MarketSettings, before: InvestorBatch, fresh: InvestorBatch, box: FileBox
+) -> InvestorBatch:
+    """A new file read as the last one was, where it has the same columns; else as it comes.
+
+    Args:
+        market: The chosen market.
+        before: How the last file was read.
+        fresh: The new file, with nothing chosen.
+        box: The files of the workspace.
+    """
+    same = replace(before, file=fresh.file, sheet=fresh.sheet)
+    if before.file is None or same == fresh:
+        return fresh
+    old, new = (
+        _columns(market, InvestorBatch("upload", file=one.file, sheet=one.sheet), box)
+        for one in (before, fresh)
+    )
+    return same if old is not None and old == new else fresh
+
+
+def _columns(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> tuple[str, ...] | None:
+    """The columns of a file; None where it cannot be read without further choices."""
+    try:
+        return tuple(column for column, _ in check(market, batch, box).roles)
+    except AppError:
+        return None
+
+
+@sentences
+def check_more(
+    market: MarketSettings, chosen: InvestorSettings, batch: InvestorBatch, box: FileBox
+) -> None:
+    """Refuse a file whose portfolios are all in the stream already.
+
+    Args:
+        market: The chosen market.
+        chosen: The stream so far.
+        batch: The file that is to be added.
+        box: The files of the workspace.
+    """
+    there, more = load(market, chosen, box), check(market, batch, box)
+    known = set(_portfolio_keys(there))
+    again = sum(key in known for key in _portfolio_keys(more))
+    name = "" if batch.file is None else batch.file.name
+    if again == len(more):
+        raise AppError(
+            f"All {again:,} portfolios of {name} are in the stream already, with the same "
+            "holdings; nothing is added."
+        )
+    if again:
+        raise AppError(
+            f"{again:,} of {len(more):,} portfolios of {name} are in the stream already, with the "
+            "same holdings, and would count twice; leave them out of the file."
+        )
+
+
+def _portfolio_keys(people: Investors) -> list[tuple[str, str, bytes]]:
+    """What makes a portfolio the same: whose, when, and which holdings."""
+    count = len(people)
+    dates = [""] * count if people.dates is None else list(map(str, pd.Series(people.dates)))
+    held = np.ascontiguousarray(people.portfolios.round(6))
+    return [(people.ids[i], dates[i], held[i].tobytes()) for i in range(count)]
 
 
 def reports_table(people: Investors) -> pd.DataFrame:
@@ -178,6 +259,41 @@ def reports_table(people: Investors) -> pd.DataFrame:
 def reports_said(people: Investors) -> list[str]:
     """The same in sentences."""
     return [str(line) for report in people.reading for line in report.sentences()]
+
+
+@sentences
+def cured(batch: InvestorBatch, option: str, value: str) -> InvestorBatch:
+    """The batch with the choice that settles a finding.
+
+    Args:
+        batch: As it is read now.
+        option: The reader's argument.
+        value: What to give it.
+    """
+    if option == "rates":
+        return replace(batch, rates=rates_of(value))
+    change: dict[str, Any] = {option: value}
+    return replace(batch, **change)
+
+
+@sentences
+def rates_of(text: str) -> tuple[tuple[str, float], ...]:
+    """Exchange rates as somebody writes them, "USD=0.92 CHF=1.05".
+
+    Args:
+        text: Currencies with what a unit of each is worth in one of them, parted by spaces.
+    """
+    found: dict[str, float] = {}
+    for part in text.replace(";", " ").split():
+        name, sign, number = part.partition("=")
+        try:
+            rate = float(number)
+        except ValueError:
+            sign, rate = "", 0.0
+        if not sign or not name or not 0 < rate < float("inf"):
+            raise AppError(f"{part} is no exchange rate; write USD=0.92 for each currency.")
+        found[name.upper()] = rate
+    return tuple(found.items())
 
 
 def filters(people: Investors) -> dict[str, list[str]]:
@@ -252,12 +368,21 @@ def page_of(people: Investors, rows: np.ndarray, page: int, size: int) -> pd.Dat
         page: Which page of them, from 0.
         size: How many rows a page has.
     """
-    return frames_people.page(people.holdings, people.attributes, rows, page, size)
+    known = people.attributes
+    if people.dates is not None and "date" not in known.columns:
+        known = known.copy()
+        known.insert(0, "date", pd.Series(people.dates).to_numpy())
+    return frames_people.page(people.holdings, known, rows, page, size)
 
 
 def composition(people: Investors, investor: str) -> pd.DataFrame | None:
     """asset and held of one investor, largest first; None where there is no such investor."""
     return frames_people.composition(people.holdings, investor)
+
+
+def asset_names(market: MarketSettings, box: FileBox) -> tuple[str, ...]:
+    """The market's assets, in its order."""
+    return markets.load(market, box).names
 
 
 def offers_sample(market: MarketSettings, box: FileBox) -> bool:

@@ -185,6 +185,7 @@ def command_line(record: RunRecord, location: str) -> str:
     parts = ["imop", "learn", "--portfolios", str(folder / "portfolios.csv")]
     parts += ["--expected", str(folder / "expected.csv")]
     parts += ["--covariance", str(folder / "covariance.csv"), "--duplicates", "keep"]
+    parts += ["--snapshots", "panel"]
     learn = settings.learn
     parts += ["--weights", str(learn.grid), "--algorithm", learn.algorithm]
     parts += ["--loss", learn.loss, "--rate", f"{learn.rate:g}", "--start", learn.start]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from imop_app.home import FileBox
+from imop_app.services.reading import read
 from imop_app.settings import StoredFile
-from imop_engine.tables.workbook import sheet_names
+
+WORKBOOK = b"PK"  # a workbook is a zip archive
 
 
 def of_file(file: StoredFile, box: FileBox) -> list[str]:
@@ -19,4 +21,9 @@ def of_file(file: StoredFile, box: FileBox) -> list[str]:
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def _of_file(file: StoredFile, _box: FileBox) -> list[str]:
-    return sheet_names(_box.get(file))
+    path = _box.path(file)
+    with path.open("rb") as content:
+        if content.read(len(WORKBOOK)) != WORKBOOK:
+            return []
+    found: list[str] = read("sheets", (path,), {"name": file.name})
+    return found

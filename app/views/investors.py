@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from imop_app.components import frame, investor_source, more_portfolios, show
+from imop_app.components import frame, investor_source, more_portfolios, reading, show
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
@@ -72,7 +72,7 @@ def _loaded(state: AppState, chosen: InvestorSettings) -> None:
     workspace = state.workspace
     people = crowd.load(workspace.chosen_market, chosen, workspace.box)
     st.subheader(show.escape(crowd.heading(people)), anchor=False)
-    _report(people)
+    _report(state, chosen, people)
     wanted = _filters(people)
     _table(people, wanted, _pictures(state, chosen, wanted))
     more_portfolios.add(state, chosen)
@@ -95,27 +95,25 @@ def _pictures(state: AppState, chosen: InvestorSettings, wanted: Filter) -> str 
     return picked
 
 
-def _report(people: crowd.Investors) -> None:
+def _report(state: AppState, chosen: InvestorSettings, people: crowd.Investors) -> None:
     if not people.reading:
         return
-    said = crowd.reports_said(people)
-    lines = crowd.reports_table(people)
-    clean = not said
-    title = "Reading report: nothing to remark" if clean else "Reading report"
-    icon = ":material/check_circle:" if clean else ":material/rule:"
-    with st.expander(title, icon=icon, expanded=not clean):
-        for report in people.reading:
-            st.markdown(show.escape(report.summary()))
-        show.bullets(said)
-        if len(lines):
-            number = show.pages(len(lines), ROWS, "report_page")
-            show.table(
-                lines.iloc[number * ROWS : (number + 1) * ROWS],
-                "reading_people",
-                {name: show.text(name.capitalize()) for name in lines.columns},
-                alternative="Everything that reading the file noted, changed or refused",
-                height=240,
-            )
+    alone = chosen.first.source == "upload" and len(chosen.batches) == 1
+    reading.report(
+        people.reading,
+        crowd.reports_table(people),
+        "reading_people",
+        (lambda option, value: _cure(state, option, value)) if alone else None,
+    )
+
+
+def _cure(state: AppState, option: str, value: str) -> None:
+    """Read the file again with a choice that settles a finding."""
+    now = state.workspace.investors
+    if now is not None:
+        state.choose_investors(now.with_first(crowd.cured(now.first, option, value)))
+        state.forget_widgets()
+        state.examples += 1  # the fields start again from what was chosen
 
 
 def _filters(people: crowd.Investors) -> Filter:
@@ -175,9 +173,12 @@ def _table(people: crowd.Investors, wanted: Filter, picked: str | None) -> None:
             number = show.pages(len(rows), ROWS, "investor_page")
         part = crowd.page_of(people, rows, number, ROWS)
         assets = list(people.names)
+        days = set(part.select_dtypes("datetime"))
         columns = {
             name: show.number(show.short(name), form="%.1f")
             if name in assets
+            else show.date(show.short(str(name)))
+            if name in days
             else show.text(show.short(str(name)))
             for name in part.columns
         }

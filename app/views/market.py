@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import streamlit as st
 
-from imop_app.components import frame, market_source, show
+from imop_app.components import frame, market_source, reading, show
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
@@ -68,7 +71,7 @@ def _loaded(state: AppState, chosen: MarketSettings) -> None:
     data = markets.load(chosen, box)
     st.subheader(show.escape(data.title), anchor=False)
     st.caption(show.escape(data.description))
-    _quality(data)
+    _quality(state, chosen, data)
     picture = markets.picture(chosen, box)
     left, right = st.columns(2)
     with left:
@@ -90,25 +93,28 @@ def _loaded(state: AppState, chosen: MarketSettings) -> None:
     frame.link(state, "investors", "Next: investors")
 
 
-def _quality(data: markets.Market) -> None:
-    said = markets.quality(data)
-    if not data.reading and not said:
+def _quality(state: AppState, chosen: MarketSettings, data: markets.Market) -> None:
+    if not data.reading and not markets.quality(data):
         return
-    title = "Reading report: nothing to remark" if data.clean else "Reading report"
-    icon = ":material/check_circle:" if data.clean else ":material/rule:"
-    with st.expander(title, icon=icon, expanded=not data.clean):
-        show.bullets(said)
-        if data.guessed:
-            st.caption(show.escape(markets.guessed_said(data)))
-        lines = markets.findings(data)
-        if len(lines):
-            show.table(
-                lines.head(1000),
-                "reading_market",
-                {name: show.text(name.capitalize()) for name in lines.columns},
-                alternative="Everything that reading the file noted, changed or refused",
-                height=240,
-            )
+    reading.report(
+        data.reading,
+        markets.findings(data),
+        "reading_market",
+        (lambda option, value: _cure(state, option, value)) if chosen.source == "upload" else None,
+        data.notes,
+        markets.guessed_said(data) if data.guessed else "",
+        data.clean,
+    )
+
+
+def _cure(state: AppState, option: str, value: str) -> None:
+    """Read the history again with a choice that settles a finding."""
+    now = state.workspace.market
+    if now is not None:
+        change: dict[str, Any] = {option: value}
+        state.choose_market(replace(now, **change))
+        state.forget_widgets()
+        state.examples += 1
 
 
 def _limits(state: AppState, chosen: MarketSettings, data: markets.Market) -> None:

@@ -48,6 +48,7 @@ def load_market(
     """
     from imop_engine import loading
     from imop_engine.sentences.market import SHELL
+    from imop_engine.tables.readers import read_within_budget
 
     source = loading.MarketSource(
         history=_table(files.returns),
@@ -55,6 +56,7 @@ def load_market(
         covariance=_table(files.covariance),
         yahoo=None if yahoo is None else yahoo.prices(),
         bundled=files.bundled,
+        asset_map=_table(files.asset_map),
     )
     words = loading.SourceWords(
         "say what the assets return: --returns FILE, or --expected FILE with --covariance FILE, or "
@@ -63,7 +65,7 @@ def load_market(
         "--returns.",
         SHELL,
     )
-    found = loading.load_market(source, reading, words)
+    found = loading.load_market(source, reading, words, read_within_budget)
     # a results folder says on which data it stands; of a file it says the name
     return replace(found, notes=(found.description,)) if files.bundled else found
 
@@ -185,6 +187,29 @@ def parse_weights(text: str) -> int | str:
     raise InvalidInput(
         f"--weights is {text!r}; give a whole number from 2 up, for example 41, or 'exact'."
     )
+
+
+def with_cures(sentence: str, cures: Sequence[Any], options: Mapping[str, str]) -> str:
+    """A sentence about a file with the options that would settle it.
+
+    Args:
+        sentence: What is so, and what to do.
+        cures: Choices that would settle it, as the readers know them.
+        options: What the shell calls the readers' arguments, where it is another name.
+
+    >>> from imop_engine.tables import Cure
+    >>> with_cures("x.csv: odd.", [Cure("sums", "cash", ""), Cure("units", "percent", "")],
+    ...     {"units": "--portfolio-units"})
+    'x.csv: odd. Try --sums cash or --portfolio-units percent.'
+    """
+    if not cures:
+        return sentence
+    tries = [f"{options.get(one.option, f'--{one.option}')} {_quoted(one.value)}" for one in cures]
+    return f"{sentence} Try {' or '.join(tries)}."
+
+
+def _quoted(value: str) -> str:
+    return shlex.quote(value) if value else ""
 
 
 def command_line(context: typer.Context) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from imop_engine.loading import PortfolioOptions
     from imop_engine.study import StudySettings
 
+EXAMPLE_RATE: Final = "USD=0.92"
 ALSO: Final = ("xlsx", "json", "csv", "parquet")
 
 
@@ -60,6 +61,21 @@ class PortfolioFile:
     duplicates: Annotated[
         str, typer.Option(help="Investors that come twice: first, last or keep.")
     ] = "first"
+    snapshots: Annotated[
+        str,
+        typer.Option(
+            help="Investors that come at several dates: latest, panel, 'by date', or a date."
+        ),
+    ] = "latest"
+    drift: Annotated[
+        str, typer.Option(help="Portfolios that only drifted with prices: keep or drop.")
+    ] = "keep"
+    currency_rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--currency-rate", help="What one unit of a currency is worth, as USD=0.92; repeatable."
+        ),
+    ] = None
 
     def reading(self, strict: bool) -> PortfolioOptions:
         """The same for the loader."""
@@ -74,6 +90,11 @@ class PortfolioFile:
             unknown=self.unknown,
             negative=self.negative,
             duplicates=self.duplicates,
+            snapshots=self.snapshots,
+            drift=self.drift,
+            rates=tuple(
+                common.assignments(self.currency_rate, "--currency-rate", EXAMPLE_RATE).items()
+            ),
             strict=strict,
         )
 
@@ -202,7 +223,8 @@ def learn(
     results.check()
     market = common.load_market(files, history.reading(learner.strict), yahoo)
     market = learning.resting_on(market, known.months)
-    data = learning.read(market, people.portfolios, people.reading(learner.strict), known.truth)
+    reading = people.reading(learner.strict)
+    data = learning.read(market, people.portfolios, reading, known.truth, files.asset_map)
     settings = _settings(known, limits, learner, results, market.names)
     out = results.out
     if out is not None:

@@ -28,10 +28,22 @@ ANCHOR_PORTFOLIO: Final = "market.csv=0.06"
 ROLE: Final = "Client=investor"
 SENTENCES_SHOWN: Final = 6
 TONES: Final = {"good": "bold green", "caution": "bold yellow", "poor": "bold red"}
+# What the arguments of the readers are called here; the others have the same name.
+HISTORY_CURES: Final = {"sheet": "--sheet"}
+PORTFOLIO_CURES: Final = {
+    "sheet": "--portfolio-sheet",
+    "units": "--portfolio-units",
+    "layout": "--portfolio-layout",
+    "rates": "--currency-rate",
+}
 
 
 def read(
-    market: Market, portfolios: Path, options: PortfolioOptions, truth: Path | None
+    market: Market,
+    portfolios: Path,
+    options: PortfolioOptions,
+    truth: Path | None,
+    asset_map: Path | None = None,
 ) -> StudyData:
     """The data of a study from the analyst's files.
 
@@ -40,14 +52,27 @@ def read(
         portfolios: The file of portfolios.
         options: How it is read.
         truth: A table of the true yearly returns; None where they are not known.
+        asset_map: A table of what else the assets are called.
     """
     from imop_engine.loading import TableFile, load_investors
     from imop_engine.sentences.market import SHELL
     from imop_engine.study import StudyData
+    from imop_engine.tables.readers import read_within_budget
 
     true_returns = None if truth is None else _column(truth, "true")
     file = TableFile.at(portfolios)
-    return StudyData.on(market, load_investors(file, market.names, options, true_returns, SHELL))
+    names = None if asset_map is None else read_within_budget("asset map", (asset_map,), {})
+    people = load_investors(
+        file,
+        market.names,
+        options,
+        true_returns,
+        read_within_budget,
+        market.history,
+        names,
+        words=SHELL,
+    )
+    return StudyData.on(market, people)
 
 
 def roles(given: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
@@ -239,14 +264,33 @@ def show(study: Study, out: Path | None) -> None:
         lines.append(f"{estimate_error(figures['raw_error'], figures['aligned_error'], 5)}.")
     if figures["refused"]:
         lines.append(took_no_part_short(figures["refused"]))
-    remarks = [sentence for one in study.data.reading for sentence in one.sentences]
+    remarks = needs_you(study)
     lines += [*remarks[:SENTENCES_SHOWN], *study.notes]
     if len(remarks) > SENTENCES_SHOWN:
         lines.append(more_remarks(len(remarks) - SENTENCES_SHOWN))
+    lines += done_for_you(study)
     for line in lines:
         console.print(escape(line), highlight=False)
     if out is not None:
         typer.echo(f"Results in {out}; start with {out / 'report.html'}.")
+
+
+def needs_you(study: Study) -> list[str]:
+    """What reading the files asks of the analyst, each with the options that settle it."""
+    parts = ((study.data.market, HISTORY_CURES), (study.data.investors, PORTFOLIO_CURES))
+    return [
+        common.with_cures(finding.sentence(), finding.cures, options)
+        for part, options in parts
+        for report in part.reading
+        for finding in getattr(report, "needs_you", ())
+    ]
+
+
+def done_for_you(study: Study) -> list[str]:
+    """One line for each file in which something was settled without the analyst."""
+    reports = [*study.data.market.reading, *study.data.investors.reading]
+    counted = [(one, getattr(one, "done_summary", str)()) for one in reports]
+    return [f"{report.file}: {said} The report lists them." for report, said in counted if said]
 
 
 def _percent(value: float) -> str:

@@ -34,6 +34,10 @@ CovarianceFile = Annotated[
 BundledMarket = Annotated[
     str | None, typer.Option("--market", help="A bundled market instead: paper8 or us20.")
 ]
+AssetMapFile = Annotated[
+    Path | None,
+    typer.Option("--asset-map", help="Identifiers (ISIN, ticker, name …), a row for each asset."),
+]
 Tickers = Annotated[
     str | None,
     typer.Option("--tickers", help="Prices from Yahoo instead, as 'AAPL MSFT NESN.SW'."),
@@ -106,6 +110,7 @@ class MarketFiles:
     expected: ExpectedFile = None
     covariance: CovarianceFile = None
     bundled: BundledMarket = None
+    asset_map: AssetMapFile = None
 
     @property
     def nothing(self) -> bool:

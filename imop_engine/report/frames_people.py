@@ -128,7 +128,8 @@ def categories(attributes: pd.DataFrame) -> dict[str, list[str]]:
     for name in attributes.columns:
         values = attributes[name].dropna().unique()
         if 1 < len(values) <= MOST_VALUES:
-            out[str(name)] = sorted(map(str, values))
+            # a date without its midnight, as `passing` compares it
+            out[str(name)] = sorted(pd.Series(values).astype(str))
     return out
 
 

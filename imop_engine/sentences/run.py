@@ -19,6 +19,23 @@ def rows_sentence(read: int, kept: int, changed: int, refused: int) -> str:
     return f"{read:,} rows read, {kept:,} kept, of these {changed:,} changed; {refused:,} refused."
 
 
+def done_sentence(things: int, rows: int) -> str:
+    """How much reading settled by itself; "" where there was nothing to settle.
+
+    Args:
+        things: Different reasons.
+        rows: Rows that they concern, 0 where it was the file as a whole.
+
+    >>> done_sentence(1, 0), done_sentence(3, 4181)
+    ('1 thing was done for you.', '3 things were done for you, in 4,181 rows.')
+    """
+    if not things:
+        return ""
+    counted = "1 thing was" if things == 1 else f"{things:,} things were"
+    where = "" if not rows else ", in 1 row" if rows == 1 else f", in {rows:,} rows"
+    return f"{counted} done for you{where}."
+
+
 def absent_columns(names: Sequence[str]) -> str:
     """Assets for which the portfolios have no column."""
     return f"The portfolios have no column for {some(names, 5)}: counted as not held."

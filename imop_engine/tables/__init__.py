@@ -2,15 +2,18 @@
 
 from typing import Any
 
+from imop_engine.tables.asset_map import AssetMap, read_asset_map
 from imop_engine.tables.chunks import portfolio_chunks
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.portfolios import Portfolios, read_portfolios
-from imop_engine.tables.reading_report import Finding, Guess, ReadingReport
+from imop_engine.tables.reading_limits import ReadingLimits
+from imop_engine.tables.reading_report import Cure, Finding, Guess, ReadingReport
 from imop_engine.tables.returns import ReturnHistory, read_returns
-from imop_engine.tables.rows import ReadingLimits
 from imop_engine.tables.yahoo import read_yahoo
 
 __all__ = [
+    "AssetMap",
+    "Cure",
     "Finding",
     "Guess",
     "Portfolios",
@@ -18,6 +21,7 @@ __all__ = [
     "ReadingReport",
     "ReturnHistory",
     "portfolio_chunks",
+    "read_asset_map",
     "read_moments",
     "read_portfolios",
     "read_returns",

@@ -81,14 +81,15 @@ class CellColumn:
     @cached_property
     def plain_numbers(self) -> FloatArray | None:
         """The cells as numbers where every one is empty or a plain number, else None."""
+        if self.text is None:
+            return self.numbers
         # A cast that fails is slow, as it words an error for every cell: ask a few cells first.
-        for text in (self.text.slice(0, FIRST_CELLS), self.text) if self.text is not None else ():
+        few = [self.text.slice(0, FIRST_CELLS)] if len(self) > FIRST_CELLS else []
+        for text in (*few, self.text):
             try:
                 cast = pc.cast(pc.if_else(pc.equal(text, ""), None, text), pa.float64())
             except pa.ArrowInvalid:
                 return None
-        if self.text is None:
-            return self.numbers
         values = cast.to_numpy(zero_copy_only=False)
         # Words such as "nan" and "inf" are read as numbers by the cast, but are none.
         return values if np.isfinite(values).sum() == len(values) - cast.null_count else None
@@ -211,6 +212,7 @@ class CellTable:
     header_row: int
     findings: tuple[Finding, ...]
     guessed: dict[str, Guess]
+    sheets: tuple[str, ...] = ()  # of the workbook, where it is one
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -220,11 +222,12 @@ class CellTable:
         """The columns' names, from left to right."""
         return tuple(column.name for column in self.columns)
 
+    @cached_property
+    def _by_name(self) -> dict[str, CellColumn]:
+        return {column.name: column for column in self.columns}
+
     def __getitem__(self, name: str) -> CellColumn:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise KeyError(name)
+        return self._by_name[name]
 
 
 def check_names(file: str, names: Sequence[str], row: int) -> tuple[str, ...]:

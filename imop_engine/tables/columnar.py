@@ -18,10 +18,17 @@ from imop_engine.tables.cells import (
     mixed_column,
     text_column,
 )
-from imop_engine.tables.rows import ReadingLimits
+from imop_engine.tables.reading_limits import (
+    MEGABYTE,
+    PARQUET_MEGABYTES,
+    PARQUET_TIMES,
+    ReadingLimits,
+)
 
 # The name pandas gives an index that has none.
 PANDAS_INDEX = "__index_level_0__"
+# Rows unpacked at a time, between two looks at the size.
+BATCH_ROWS = 65_536
 
 
 def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> CellTable:
@@ -33,18 +40,16 @@ def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> CellTable:
         limits: What a file may hold at most.
     """
     try:
-        source = pq.ParquetFile(pa.BufferReader(content))
-        meta = source.metadata
-        rows, width = meta.num_rows, len(source.schema_arrow)
-        _check_size(file, rows, width, limits)
-        table = source.read(use_threads=False)
-    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
+        table = _unpacked(file, content, limits)
+    except (pa.ArrowMemoryError, MemoryError):
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         if isinstance(error, UnreadableFile):
             raise
         raise UnreadableFile(
             f"{file} is a damaged Parquet file; write it again or save it as CSV."
         ) from error
-    if not width:
+    if not table.num_columns:
         raise UnreadableFile(f"{file} has no columns; choose a file with a table in it.")
     words = ["index" if name == PANDAS_INDEX else name.strip() for name in table.column_names]
     names = check_names(file, words, 1)
@@ -57,6 +62,49 @@ def read_parquet(file: str, content: bytes, limits: ReadingLimits) -> CellTable:
         header_row=1,
         findings=(),
         guessed={},
+    )
+
+
+def _unpacked(file: str, content: bytes, limits: ReadingLimits) -> pa.Table:
+    """Unpack the table; its size is checked as it is claimed, and again as it grows.
+
+    A text that repeats is written once and pointed at. It is kept so while the table is unpacked,
+    and its length is added up place by place before it is written out.
+    """
+    most = limits.unpacked(len(content), PARQUET_TIMES, PARQUET_MEGABYTES)
+    source = pq.ParquetFile(pa.BufferReader(content))
+    meta, schema = source.metadata, source.schema_arrow
+    _check_size(file, meta.num_rows, len(schema), limits)
+    claimed = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+    if claimed > most:
+        raise _too_much(file, claimed, most, len(content))
+    texts = [one.name for one in schema if pa.types.is_string(one.type)]
+    source = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts)
+    batches: list[pa.RecordBatch] = []
+    size = 0
+    for batch in source.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
+        size += sum(_bytes_of(column) for column in batch.columns)
+        if size > most:
+            raise _too_much(file, size, most, len(content))
+        batches.append(batch)
+    return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
+
+
+def _bytes_of(column: pa.Array) -> int:
+    """What a column takes once every text is written out."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    try:
+        lengths = pc.binary_length(column.dictionary)
+    except pa.ArrowNotImplementedError:
+        return int(column.nbytes)  # the values are numbers: as long as what points at them, or so
+    return int(pc.sum(pc.take(lengths, column.indices)).as_py() or 0) + 4 * len(column)
+
+
+def _too_much(file: str, size: int, most: int, packed: int) -> UnreadableFile:
+    return UnreadableFile(
+        f"{file} unpacks to {size / MEGABYTE:,.0f} MB or more, and at most {most / MEGABYTE:,.0f} "
+        f"MB are unpacked of a file of {packed / MEGABYTE:,.1f} MB; split it, or save it as CSV."
     )
 
 

@@ -20,11 +20,13 @@ from imop_engine.errors import UnreadableFile
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable, as_bool, text_column
+from imop_engine.tables.currencies import ONE_CURRENCY, Currencies
 from imop_engine.tables.dates import Dates
 from imop_engine.tables.history_matrix import MISFIT, PERCENT_SHARE
 from imop_engine.tables.numbers import Numbers
-from imop_engine.tables.portfolio_roles import Roles, asset_spelling
-from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Notes
+from imop_engine.tables.portfolio_roles import AssetNames, Roles
+from imop_engine.tables.reading_limits import DEFAULT_LIMITS
+from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Notes
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -69,7 +71,14 @@ class Book:
         )
 
     def note(
-        self, mask: BoolArray, what: str, action: str, remedy: str, notes: Notes, values: Any = ""
+        self,
+        mask: BoolArray,
+        what: str,
+        action: str,
+        remedy: str,
+        notes: Notes,
+        values: Any = "",
+        cures: Sequence[Cure] = (),
     ) -> None:
         """Write one line for every row of these portfolios; `values` has one per portfolio.
 
@@ -80,12 +89,13 @@ class Book:
             remedy: What the analyst can do.
             notes: Collects what was noticed, changed or refused.
             values: What is quoted, one for each portfolio.
+            cures: Choices that would settle it.
         """
         if not mask.any():
             return
         rows, owner = self.rows_of(mask)
         shown = values if isinstance(values, str) else [values[p] for p in owner]
-        notes.add(what, action, remedy, rows=rows, values=shown)
+        notes.add(what, action, remedy, rows=rows, values=shown, cures=cures)
 
 
 def wide_book(
@@ -184,9 +194,10 @@ def _note_totals(
         return found
     distinct = column.text.dictionary_encode()
     is_total = as_bool(pc.match_substring_regex(distinct.dictionary, FOOTER_WORD))
+    history = AssetNames(known)
     for i in np.flatnonzero(is_total):
         word = distinct.dictionary[int(i)].as_py()
-        is_total[i] = words.is_total(word) and asset_spelling(word, known) is None
+        is_total[i] = words.is_total(word) and history.spelling(word) is None
     found = np.asarray(keep & is_total[distinct.indices.to_numpy(zero_copy_only=False)])
     where = np.flatnonzero(found)
     if len(where):
@@ -229,6 +240,8 @@ def long_book(
     keep: BoolArray,
     notes: Notes,
     known: Sequence[str] = (),
+    most: int = DEFAULT_LIMITS.cells,
+    currencies: Currencies = ONE_CURRENCY,
 ) -> Book:
     """Several rows per portfolio: investor, asset, and what is held of it.
 
@@ -240,6 +253,8 @@ def long_book(
         keep: Which rows take part.
         notes: Collects what was noticed, changed or refused.
         known: The assets of the history, which are never taken for totals.
+        most: Portfolios times assets may be this many.
+        currencies: In which one each row's amount is, and what a unit of each is worth.
     """
     investor, asset = roles.first(roles_.INVESTOR), str(roles.first(roles_.ASSET))
     for name in (investor, asset):
@@ -265,9 +280,17 @@ def long_book(
     codes, ids, moments = _portfolios(owners, dates, where)
     assets = _named_assets(table, roles, asset, keep, notes)
     asset_codes, names = pd.factorize(pd.Series(_array(assets, where)))
+    if len(ids) * len(names) > most:
+        raise UnreadableFile(
+            f"{table.file} has {len(ids):,} portfolios of {len(names):,} different assets, and at "
+            f"most {most:,} holdings are read; check that column {asset} names the assets, and "
+            "leave out those without a history."
+        )
     bad = _note_bad_holdings(table, roles, numbers, held, where, notes)
     bad |= _note_bad_assets(assets, table, held, where, notes)
-    # One holding that cannot be read makes the whole portfolio unknown.
+    held, mixed = currencies.converted(held, where, codes, table.rows, notes)
+    bad |= mixed
+    # One holding that cannot be read, or added to the others, makes the whole portfolio unknown.
     lost = np.zeros(len(ids), bool)
     lost[codes[bad]] = True
     cell = codes * len(names) + asset_codes
@@ -281,8 +304,14 @@ def long_book(
     book = Book(
         ids, moments, tuple(map(str, names)), values, table.rows[where], codes, first, signed
     )
+    alone = np.zeros(len(ids), bool)
+    alone[codes[mixed]] = True
     book.note(
-        lost, "another row of the same portfolio cannot be read", REFUSED, "correct that row", notes
+        lost & ~alone,
+        "another row of the same portfolio cannot be read",
+        REFUSED,
+        "correct that row",
+        notes,
     )
     return _without_nameless(book.keep(~lost))
 

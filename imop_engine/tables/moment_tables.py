@@ -64,16 +64,18 @@ def read_moments(
 
 def _labels(table: CellTable, name: str) -> list[str]:
     labels = [str(word) for word in table[name].strings.to_pylist()]
+    before: set[str] = set()
     for i, label in enumerate(labels):
         if not label:
             raise UnreadableFile(
                 f"{table.file}, row {table.rows[i]}, column {name}: the asset's name is missing; "
                 "fill in the name."
             )
-        if label in labels[:i]:
+        if label in before:
             raise UnreadableFile(
                 f"{table.file}, row {table.rows[i]}: {label} is there twice; remove one row."
             )
+        before.add(label)
     return labels
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -67,7 +68,7 @@ def _shape(decimal: str, thousands: str) -> tuple[str, str]:
     body = rf"(?:(?:\d+|{groups}|{indian})(?:{decimal}\d*)?|{decimal}\d+)"
     telling = (
         rf"(?:\d+{decimal}(?:\d{{1,2}}|\d{{4,}})|0?{decimal}\d+|\d{{4,}}{decimal}\d{{3}}"
-        rf"|\d{{1,3}}(?:{thousands}\d{{3}})+{decimal}\d*|\d{{1,3}}(?:{thousands}\d{{3}}){{2,}})"
+        rf"|\d{{1,3}}(?:[{thousands}'’{SPACES}]\d{{3}})+{decimal}\d*|\d{{1,3}}(?:{thousands}\d{{3}}){{2,}})"
     )
     return body, rf"{LEFT}{telling}{RIGHT}"
 
@@ -95,7 +96,7 @@ class Numbers:
     percent: BoolArray
     misfit: BoolArray
 
-    @property
+    @cached_property
     def share(self) -> float:
         """How many of the cells that say anything are numbers."""
         said = ~(self.empty | self.missing | self.dash)

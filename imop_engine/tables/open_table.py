@@ -5,7 +5,6 @@ The kind is told by the content, not by the name: an Excel file called .csv open
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,11 +13,13 @@ import pandas as pd
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import EXACT_WHOLE, CellColumn, CellTable, check_names, mixed_column
-from imop_engine.tables.rows import ReadingLimits
+from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
+from imop_engine.tables.sheet_choice import ANY_TABLE, Wanted
 
-DEFAULT_LIMITS: Final = ReadingLimits()
 FRAME_NAME: Final = "the table"
 UNNAMED: Final = "the file"
+# The kinds of file that are read, as sentences call them.
+EXCEL, PARQUET, TEXT = "an Excel workbook", "a Parquet file", "text"
 
 # What people pick by mistake, told by its first bytes.
 FOREIGN: Final = (
@@ -42,23 +43,38 @@ def load_table(
     name: str | None = None,
     sheet: str | int | None = None,
     limits: ReadingLimits = DEFAULT_LIMITS,
+    wanted: Wanted = ANY_TABLE,
 ) -> CellTable:
     """Read any source into a table of cells; `name` is what sentences call the file.
 
     Args:
         source: A path, bytes, an open file or a data frame.
         name: What the file is called in sentences.
-        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        sheet: Name or number of a workbook's sheet; None chooses by what the sheets hold.
         limits: What a file may hold at most.
+        wanted: What the table should be like, to choose a sheet by.
     """
     if isinstance(source, pd.DataFrame):
         return frame_table(source, name or FRAME_NAME, limits)
     file, content = _content(source, name, limits)
-    return _reader(file, content)(file, content, sheet, limits)
+    kind = _kind(file, content)
+    if kind == EXCEL:
+        from imop_engine.tables.workbook import read_workbook
+
+        return read_workbook(file, content, sheet, limits, wanted)
+    if sheet is not None:
+        raise UnreadableFile(f"{file} is {kind} and has no sheet {sheet!r}; leave the sheet out.")
+    if kind == PARQUET:
+        from imop_engine.tables.columnar import read_parquet
+
+        return read_parquet(file, content, limits)
+    from imop_engine.tables.text import read_text
+
+    return read_text(file, content, limits)
 
 
 def _content(source: Source, name: str | None, limits: ReadingLimits) -> tuple[str, bytes]:
-    most = limits.megabytes * 1_000_000
+    most = limits.size
     if isinstance(source, bytes | bytearray | memoryview):
         file, content = name or UNNAMED, bytes(source)
     elif isinstance(source, str | Path):
@@ -111,14 +127,15 @@ def _too_large(file: str, size: int, megabytes: int) -> UnreadableFile:
     )
 
 
-def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, ReadingLimits], CellTable]:
+def _kind(file: str, content: bytes) -> str:
+    """Tell what the file is, or why it is not read."""
     for magic, kind, remedy in FOREIGN:
         if content.startswith(magic):
             raise UnreadableFile(f"{file} is {kind}, which is not read; {remedy}.")
     if content.startswith(b"PK"):
-        return _excel
+        return EXCEL
     if content.startswith(b"PAR1"):
-        return _parquet
+        return PARQUET
     start = content[:200].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith(WEB_PAGE):
         raise UnreadableFile(
@@ -127,31 +144,7 @@ def _reader(file: str, content: bytes) -> Callable[[str, bytes, Any, ReadingLimi
         )
     if start.startswith((b"{", b"[{", b"[[")):
         raise UnreadableFile(f"{file} is JSON, which is not read; save it as CSV or Excel.")
-    return _delimited
-
-
-def _delimited(
-    file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
-) -> CellTable:
-    from imop_engine.tables.text import read_text
-
-    if sheet is not None:
-        raise UnreadableFile(f"{file} is text and has no sheet {sheet!r}; leave the sheet out.")
-    return read_text(file, content, limits)
-
-
-def _excel(file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits) -> CellTable:
-    from imop_engine.tables.workbook import read_workbook
-
-    return read_workbook(file, content, sheet, limits)
-
-
-def _parquet(
-    file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
-) -> CellTable:
-    from imop_engine.tables.columnar import read_parquet
-
-    return read_parquet(file, content, limits)
+    return TEXT
 
 
 def frame_table(frame: pd.DataFrame, file: str, limits: ReadingLimits) -> CellTable:

@@ -52,6 +52,9 @@ ADDING_SHARE: Final = 0.5
 TOTAL_ROOM: Final = 1e-3
 TOTAL_SHARE: Final = 0.9
 
+# What may stand beside an asset's name in the name of its column.
+FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES
+
 ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
 
 FloatArray = NDArray[np.float64]
@@ -80,15 +83,29 @@ def asset_spelling(name: str, assets: Sequence[str]) -> str | None:
     >>> asset_spelling("weight_aapl (%)", ["AAPL", "MSFT"])
     'AAPL'
     """
-    if name in assets:
-        return name
-    by_key = {words.key(asset): asset for asset in assets}
-    if words.key(name) in by_key:
-        return by_key[words.key(name)]
-    filler = words.WEIGHT | words.AMOUNT | words.SHARES
-    spaced = name.replace("_", " ").replace("%", " ").replace("(", " ").replace(")", " ")
-    bare = " ".join(word for word in spaced.split() if word.casefold() not in filler)
-    return by_key.get(words.key(bare)) if bare else None
+    return AssetNames(assets).spelling(name)
+
+
+class AssetNames:
+    """The assets of a history, found by whatever a file calls them.
+
+    Made once for a file: a file may have as many names as the history has assets.
+    """
+
+    def __init__(self, assets: Sequence[str] | None) -> None:
+        self._exact = frozenset(assets or ())
+        self._by_key = {words.key(asset): asset for asset in assets or ()}
+
+    def spelling(self, name: str) -> str | None:
+        """Return the asset that a name means, as the history spells it; None where it is none."""
+        if name in self._exact:
+            return name
+        key = words.key(name)
+        if key in self._by_key or not self._by_key:
+            return self._by_key.get(key)
+        spaced = name.replace("_", " ").replace("%", " ").replace("(", " ").replace(")", " ")
+        bare = " ".join(word for word in spaced.split() if word.casefold() not in FILLER)
+        return self._by_key.get(words.key(bare)) if bare else None
 
 
 def guess_roles(
@@ -210,12 +227,13 @@ def _investor_column(
     assets: Sequence[str] | None,
     is_long: bool,
 ) -> str | None:
+    known = AssetNames(assets)
     free = [
         column
         for column in table.columns
         if column.name not in taken
         and column.filled.any()
-        and not (assets and asset_spelling(column.name, assets))
+        and known.spelling(column.name) is None
         # "% of account" and "account value" speak of an account, but do not name it.
         and not words.is_weight(column.name)
         and not words.says(column.name, words.AMOUNT)
@@ -331,24 +349,21 @@ def _wide_holdings(
     """Mark the columns that are holdings; return which asset each stands for."""
     matched: dict[str, str] = {}
     loose: list[str] = []
+    known = AssetNames(assets)
     for column in table.columns:
         name = column.name
         if of.get(name) == HOLDING:
-            matched[name] = (asset_spelling(name, assets) if assets else None) or name
+            matched[name] = known.spelling(name) or name
         if name in of:
             continue
-        spelled = asset_spelling(name, assets) if assets else None
+        spelled = known.spelling(name)
         if spelled is not None:
             of[name], matched[name] = HOLDING, spelled
         elif numbers[name].share >= MOSTLY:
             loose.append(name)
-    for name in list(loose):
-        if words.is_total(name):
-            of[name] = TOTAL
-            loose.remove(name)
-        elif words.says(name, words.PERSONAL):
-            of[name] = ATTRIBUTE
-            loose.remove(name)
+    of |= {name: TOTAL for name in loose if words.is_total(name)}
+    of |= {n: ATTRIBUTE for n in loose if n not in of and words.says(n, words.PERSONAL)}
+    loose = [name for name in loose if name not in of]
     with np.errstate(over="ignore"):  # numbers beyond any fortune are refused later, with a line
         extra = _extra_holdings(
             numbers, list(matched), loose, holdings_named=HOLDING in of.values()

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from imop_engine.errors import InvalidInput
 from imop_engine.tables import words
 from imop_engine.tables.holdings import Book
-from imop_engine.tables.portfolio_roles import ADDING_SHARE, ADDS_UP, asset_spelling
-from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Guess, Notes
+from imop_engine.tables.portfolio_roles import ADDING_SHARE, ADDS_UP, AssetNames
+from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Guess, Notes
 
 FRACTION, PERCENT, AMOUNTS = "fraction", "percent", "amounts"
 UNITS: Final = (FRACTION, PERCENT, AMOUNTS)
@@ -26,6 +26,7 @@ CHOICES: Final = {
     "unknown": ("drop", "refuse"),
     "negative": ("refuse", "zero", "keep"),
     "duplicates": ("first", "last", "keep"),
+    "drift": ("keep", "drop"),
 }
 CASH_NAME: Final = "Cash"
 
@@ -33,6 +34,10 @@ CASH_NAME: Final = "Cash"
 FLOAT_ROOM: Final = 1e-9
 # A quadrillion, in whatever currency.
 LARGEST_HOLDING: Final = 1e15
+# Weights that add up to more than this are percentages, however wrong.
+LEAST_PERCENT: Final = 20.0
+# Amounts that add up to less than this are more likely weights with something wrong.
+SMALL_FORTUNE: Final = 1000.0
 # Shares of a portfolio beyond which weights are more likely amounts.
 MEDIAN_FRACTION: Final = (0.3, 1.5)
 
@@ -46,6 +51,8 @@ class Rules:
     negative: str = "refuse"
     duplicates: str = "first"
     tolerance: float = 0.02
+    snapshots: str = "latest"
+    drift: str = "keep"
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
@@ -75,11 +82,37 @@ def guess_units(book: Book, named_weight: bool, named_percent: bool) -> Guess:
             return Guess(unit, f"{close:.0%} of the portfolios add up to {whole:g}")
     usual = float(np.median(sums)) if len(sums) else 1.0
     low, high = MEDIAN_FRACTION
-    if named_percent or (named_weight and usual > high):
+    if named_percent or (named_weight and usual > LEAST_PERCENT):
         return Guess(PERCENT, f"the names say so; portfolios usually add up to {usual:.3g}")
     if named_weight or low <= usual <= high:
+        # weights that add up to 3 are fractions with something wrong, not three hundredths
         return Guess(FRACTION, f"portfolios usually add up to {usual:.3g}")
     return Guess(AMOUNTS, f"portfolios usually add up to {usual:,.6g}")
+
+
+def note_small_amounts(book: Book, unit: Guess, notes: Notes) -> None:
+    """Say so where what is taken as amounts adds up to less than anybody's fortune.
+
+    Args:
+        book: The portfolios as they were read.
+        unit: What the holdings were taken for.
+        notes: Collects what was noticed, changed or refused.
+    """
+    usual = float(np.median(book.values.sum(axis=1))) if len(book) else 0.0
+    if unit.value != AMOUNTS or not 0 < usual < SMALL_FORTUNE:
+        return
+    notes.add(
+        f"portfolios usually add up to {usual:,.4g}, which is neither 1 nor 100; the holdings are "
+        "taken as amounts",
+        KEPT,
+        "check that no asset is missing or counted twice, or say what the holdings are",
+        needs=True,
+        cures=[
+            Cure("units", AMOUNTS, "They are amounts"),
+            Cure("units", FRACTION, "They are fractions"),
+            Cure("units", PERCENT, "They are percentages"),
+        ],
+    )
 
 
 def refuse_huge(book: Book, notes: Notes) -> Book:
@@ -143,6 +176,7 @@ def apply_negative_rule(book: Book, rule: str, notes: Notes) -> Book:
         "correct the holding, or choose to set negative ones to zero or keep them",
         notes,
         shown,
+        cures=[Cure("negative", "zero", "Count negative ones as zero")],
     )
     return book.keep(~short)
 
@@ -159,7 +193,8 @@ def apply_unknown_rule(book: Book, assets: Sequence[str], rules: Rules, notes: N
     Returns:
         The portfolios with these assets in this order.
     """
-    spelled = [asset_spelling(name, assets) for name in book.assets]
+    history = AssetNames(assets)
+    spelled = [history.spelling(name) for name in book.assets]
     if rules.sums == "cash":
         spelled = [
             one or (CASH_NAME if words.says(name, words.CASH) else None)
@@ -270,6 +305,8 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
     refused = ~(sums > 0) | (far if rules.sums == "refuse" else np.zeros(len(book), bool))
     if rules.sums == "cash":
         book, refused = _fill_with_cash(book, sums, refused, rules, notes, shown)
+    moved = ~refused & (np.abs(book.values.sum(axis=1) - 1) > FLOAT_ROOM)
+    other = moved & _in_other_unit(sums, units)
     refused_far = refused & (sums > 0)
     book.note(
         refused_far,
@@ -287,14 +324,27 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
         notes,
         shown,
     )
-    moved = ~refused & (np.abs(book.values.sum(axis=1) - 1) > FLOAT_ROOM)
+    named = {FRACTION: ("percentages", "fractions"), PERCENT: ("fractions", "percentages")}[units]
     book.note(
-        moved & far,
+        other,
+        f"the weights are {named[0]} where most others are {named[1]}, and are read as such",
+        CHANGED,
+        "write all weights alike",
+        notes,
+        [f"the sum is {s * whole:.10g}" for s in sums],
+        cures=[Cure("sums", "refuse", "Leave them out")],
+    )
+    book.note(
+        moved & far & ~other,
         "the weights do not add up to one and are rescaled",
         CHANGED,
         "check the weights",
         notes,
         shown,
+        cures=[
+            Cure("sums", "cash", "What is missing is cash"),
+            Cure("sums", "refuse", "Leave them out"),
+        ],
     )
     book.note(
         moved & ~far,
@@ -307,6 +357,12 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
     values = book.values.copy()
     values[moved] /= values[moved].sum(axis=1, keepdims=True)
     return replace(book, values=values).keep(~refused)
+
+
+def _in_other_unit(sums: NDArray[np.float64], units: str) -> NDArray[np.bool_]:
+    """Which portfolios add up in percent where the others are fractions, or the other way round."""
+    times = 100.0 if units == FRACTION else 0.01
+    return np.asarray(np.abs(sums / times - 1) <= ADDS_UP)
 
 
 def _fill_with_cash(
@@ -375,5 +431,9 @@ def apply_duplicate_rule(book: Book, rule: str, notes: Notes) -> Book:
         "add a date to each portfolio, or remove the wrong one",
         notes,
         names,
+        cures=[
+            Cure("duplicates", "last" if kept == "first" else "first", "Take the other one"),
+            Cure("duplicates", "keep", "Keep both"),
+        ],
     )
     return book.keep(~extra)

@@ -6,10 +6,9 @@ portfolios by assets (holdings), and what happens to those that do not fit (port
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -22,15 +21,29 @@ from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import portfolio_rules as rules_
 from imop_engine.tables import words
-from imop_engine.tables.cells import CellTable
-from imop_engine.tables.dates import ORDERS
+from imop_engine.tables.asset_map import AssetMap, relabelled
+from imop_engine.tables.cells import CellColumn, CellTable
+from imop_engine.tables.currencies import check_rates, find_currencies
+from imop_engine.tables.dates import ORDERS, read_dates
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.numbers import DECIMALS
-from imop_engine.tables.open_table import DEFAULT_LIMITS, Source, load_table
+from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.portfolio_roles import Roles, guess_roles
+from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.rows import ReadingLimits
+from imop_engine.tables.sheet_choice import naming_sheet, wanted_portfolios
+from imop_engine.tables.snapshot_rules import (
+    BY_DATE,
+    apply_drift_rule,
+    apply_snapshot_rule,
+    check_snapshots,
+)
 from imop_engine.tables.wrong_file import refuse_history
+
+# What the date of a portfolio is called among the attributes.
+SNAPSHOT: Final = "snapshot"
+# Cells that are asked whether a column is of dates before all of them are.
+FIRST_DATES: Final = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +72,11 @@ def read_portfolios(
     unknown: str = "drop",
     negative: str = "refuse",
     duplicates: str = "first",
+    snapshots: str = "latest",
+    drift: str = "keep",
+    returns: pd.DataFrame | None = None,
+    rates: Mapping[str, float] | None = None,
+    asset_map: AssetMap | None = None,
     tolerance: float = 0.02,
     units: str = "auto",
     layout: str = "auto",
@@ -78,7 +96,10 @@ def read_portfolios(
     The choices, with the default first: `sums` "rescale", "cash" (what is missing to one becomes
     cash) or "refuse" (beyond `tolerance`); `unknown` "drop" (assets without a history; the rest is
     enlarged) or "refuse"; `negative` "refuse", "zero" or "keep"; `duplicates` "first", "last" or
-    "keep". In strict mode anything that would be changed or refused is an error.
+    "keep"; `snapshots`, for investors that come at several dates, "latest", "panel" (all of them,
+    the investor's name once for each), "by date" (all, with the date as an attribute) or a date;
+    `drift` "keep" or "drop" (portfolios that `returns` turned an earlier one into without a trade).
+    In strict mode anything that would be changed or refused is an error.
 
     Args:
         source: A path, bytes, an open file or a data frame.
@@ -89,10 +110,16 @@ def read_portfolios(
         unknown: Drop or refuse.
         negative: Refuse, zero or keep.
         duplicates: First, last or keep.
+        snapshots: Latest, panel, by date, or a date such as 2024-06-30.
+        drift: Keep or drop.
+        returns: The history of the assets, fractions per period, by date; None finds no drift.
+        rates: What a unit of each currency is worth in one of them, for amounts in several.
+        asset_map: What else assets are called, so that the file may use other identifiers than
+            the history; see `read_asset_map`.
         tolerance: How far a sum of holdings may be from 1.
         units: Auto, fraction, percent or amounts.
         layout: Auto, wide or long.
-        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        sheet: Name or number of a workbook's sheet; None chooses by what the sheets hold.
         decimal: Auto, point or comma.
         dates: Auto, day first or month first.
         strict: Whether anything that would be changed or refused is an error.
@@ -107,29 +134,39 @@ def read_portfolios(
     >>> people.weights.loc["Bob"].tolist(), people.attributes.loc["Bob", "segment"]
     ([0.25, 0.75], 'private')
     """
-    rules = rules_.Rules(sums, unknown, negative, duplicates, tolerance)
+    rules = rules_.Rules(
+        sums, unknown, negative, duplicates, tolerance, check_snapshots(snapshots), drift
+    )
     layouts.choose(units, rules_.UNITS, "units")
     layouts.choose(layout, (layouts.WIDE, layouts.LONG), "layout")
     layouts.choose(decimal, DECIMALS, "decimal")
     layouts.choose(dates, ORDERS, "dates")
     known = _check_assets(assets)
-    table = load_table(source, name=name, sheet=sheet, limits=limits)
-    if not len(table):
-        raise UnreadableFile(
-            f"{table.file} has a header but no rows; portfolios need one row each."
-        )
+    check_rates(rates)
+    table = load_table(
+        source, name=name, sheet=sheet, limits=limits, wanted=wanted_portfolios(known)
+    )
     notes = Notes(table.file)
     notes.extend(table.findings)
+    table = relabelled(table, asset_map or AssetMap(), notes)
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, roles_.ROLES)
-    book, found = _book(table, known, given, layout, decimal, dates, guessed, notes)
-    if found.first(roles_.INVESTOR) is None and units == "auto":
-        refuse_history(table.file, book.dates, book.values, words)
-    _note_attributes(table, book, found, notes)
-    _note_currencies(table, book, found, notes)
-    book = _settled(table, book, found, known, units, rules, guessed, notes)
+    with naming_sheet(table):
+        if not len(table):
+            raise UnreadableFile(
+                f"{table.file} has a header but no rows; portfolios need one row each."
+            )
+        book, found = _book(
+            table, known, given, layout, decimal, dates, limits, rates, guessed, notes
+        )
+        if found.first(roles_.INVESTOR) is None and units == "auto":
+            refuse_history(table.file, book.dates, book.values, words)
+        _note_attributes(table, book, found, notes)
+        book = _settled(table, book, found, known, units, rules, guessed, notes)
+        book = apply_drift_rule(book, returns, rules.drift, notes)
+        book = apply_snapshot_rule(book, rules.snapshots, notes)
     report = notes.close(table.rows_read, strict=strict)
-    return _people(table, book, found, guessed, report)
+    return _people(table, book, found, guessed, report, rules.snapshots == BY_DATE)
 
 
 def _check_assets(assets: Sequence[str] | None) -> list[str] | None:
@@ -148,12 +185,15 @@ def _book(
     layout: str,
     decimal: str,
     order: str,
+    limits: ReadingLimits,
+    rates: Mapping[str, float] | None,
     guessed: dict[str, Guess],
     notes: Notes,
 ) -> tuple[Book, Roles]:
     """Return the holdings as they stand in the file."""
     separator = layouts.separator_of(table)
     numbers = layouts.read_all_numbers(table.columns, decimal, separator, guessed, notes)
+    given = {**_personal_dates(table, given), **given}
     date_name, dates = layouts.find_date_column(table, numbers, given, order, guessed, notes)
     if assets and date_name in assets and given.get(date_name) is None:
         date_name, dates = None, None
@@ -164,18 +204,22 @@ def _book(
         layouts.note_open_dates(notes, date_name, dates)
         keep = layouts.note_bad_dates(notes, table, date_name, dates)
     if found.layout == layouts.LONG:
-        book = long_book(table, found, numbers, dates, keep, notes, assets or ())
+        currencies = find_currencies(table, found, rates)
+        book = long_book(
+            table, found, numbers, dates, keep, notes, assets or (), limits.cells, currencies
+        )
     else:
         book = wide_book(table, found, numbers, dates, keep, notes)
     if not len(book):
-        raise UnreadableFile(_nothing_left(table, notes))
+        raise _nothing_left(table, notes)
     return book, found
 
 
-def _nothing_left(table: CellTable, notes: Notes) -> str:
+def _nothing_left(table: CellTable, notes: Notes) -> UnreadableFile:
     grave = [finding for finding in notes.findings if finding.action == "refused"]
     first = f" First reason: {grave[0].sentence()}" if grave else ""
-    return f"{table.file} has no portfolio that can be used.{first}"
+    cures = grave[0].cures if grave else ()
+    return UnreadableFile(f"{table.file} has no portfolio that can be used.{first}", cures)
 
 
 def _settled(
@@ -203,6 +247,7 @@ def _settled(
             weighed = found.first(roles_.WEIGHT) is not None
             percent = "%" in names + holding_names or words.says(names, words.PERCENT)
             unit = rules_.guess_units(book, weighed, percent)
+            rules_.note_small_amounts(book, unit, notes)
     guessed["units"] = unit
     book = rules_.refuse_empty(book, notes)
     book = rules_.apply_negative_rule(book, rules.negative, notes)
@@ -211,7 +256,7 @@ def _settled(
     book = rules_.apply_sum_rule(book, str(unit.value), rules, notes)
     book = rules_.apply_duplicate_rule(book, rules.duplicates, notes)
     if not len(book):
-        raise UnreadableFile(_nothing_left(table, notes))
+        raise _nothing_left(table, notes)
     return book
 
 
@@ -232,26 +277,6 @@ def _note_attributes(table: CellTable, book: Book, found: Roles, notes: Notes) -
                 rows=book.rows[other],
                 columns=name,
                 values=table[name].show(place[other]),
-            )
-
-
-def _note_currencies(table: CellTable, book: Book, found: Roles, notes: Notes) -> None:
-    """Say so where amounts of one file seem to be in several currencies."""
-    amount = found.first(roles_.AMOUNT) or found.first(roles_.PRICE)
-    if amount is None or not {roles_.AMOUNT, roles_.SHARES} & set(found.of.values()):
-        return
-    if re.search(r"\b[A-Z]{3}\b", amount) or words.says(amount, {"base", "reference"}):
-        return  # the column says in which currency all of its amounts are
-    place = pa.array(np.searchsorted(table.rows, book.rows))
-    for name in found.all(roles_.ATTRIBUTE):
-        several = sorted({one for one in table[name].strings.take(place).to_pylist() if one})
-        if words.says(name, words.CURRENCY) and len(several) > 1:
-            notes.add(
-                f"the amounts of {amount} seem to be in several currencies and are added up as "
-                f"they stand: {', '.join(several)}",
-                KEPT,
-                "give all amounts in one currency",
-                columns=name,
             )
 
 
@@ -277,6 +302,7 @@ def _people(
     found: Roles,
     guessed: dict[str, Guess],
     report: ReadingReport,
+    by_date: bool,
 ) -> Portfolios:
     """Put the portfolios in stream order: by date, and as in the file within a date."""
     order = np.arange(len(book))
@@ -291,6 +317,9 @@ def _people(
     attributes = pd.DataFrame(
         {name: _attribute(table, name, rows) for name in found.all(roles_.ATTRIBUTE)}, index=index
     )
+    if by_date and dates is not None:
+        # as text: the groups that an analyst filters and learns by
+        attributes.insert(0, SNAPSHOT, dates.dt.strftime("%Y-%m-%d").to_numpy())
     return Portfolios(weights, attributes, dates, found.of, guessed, report, table.file)
 
 
@@ -298,5 +327,40 @@ def _attribute(table: CellTable, name: str, rows: pa.Array) -> Any:
     column = table[name]
     if column.text is None and column.times is None and column.numbers is not None:
         return column.numbers[rows.to_numpy()]
+    days = _days(column.take(rows.to_numpy()))
+    if days is not None:
+        return days
     cells = column.strings.take(rows)
     return pc.if_else(pc.equal(cells, ""), None, cells).to_pandas().to_numpy()
+
+
+def _personal_dates(table: CellTable, given: dict[str, str]) -> dict[str, str]:
+    """Columns of dates on which no portfolio was seen: a birthday is an attribute."""
+    named = (
+        column
+        for column in table.columns
+        if column.name not in given and words.says(column.name, words.PERSONAL_DATE)
+    )
+    return {
+        column.name: roles_.ATTRIBUTE
+        for column in named
+        if read_dates(column.take(np.flatnonzero(column.filled)[:FIRST_DATES])).share > 0
+    }
+
+
+def _days(column: CellColumn) -> Any:
+    """The cells of an attribute as days, where all that say anything are dates; else None."""
+    if column.numbers is not None:
+        return None  # a year of birth, or a number that Excel may count days by
+    first = column.take(np.flatnonzero(column.filled)[:FIRST_DATES])
+    if not len(first) or (column.times is None and _are_plain_years(first)):
+        return None
+    if read_dates(first).share < 1.0:
+        return None
+    dates = read_dates(column)
+    return None if dates.bad.any() else dates.values.astype("datetime64[s]")
+
+
+def _are_plain_years(column: CellColumn) -> bool:
+    """Whether cells are whole numbers, which might be days or years and are shown as they are."""
+    return column.plain_numbers is not None

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from imop_engine.errors import RefusedRows
-from imop_engine.sentences.run import rows_sentence
+from imop_engine.sentences.run import done_sentence, rows_sentence
 
 KEPT: Final = "kept"
 CHANGED: Final = "changed"
@@ -28,6 +28,8 @@ FRAME_COLUMNS: Final = ("file", "row", "column", "value", "what", "action", "rem
 ROWS_NAMED: Final = 3
 # A cell that is quoted in a sentence is cut here: a person needs to recognise it, not to read it.
 VALUE_LENGTH: Final = 60
+# How a remedy begins that asks nothing of anybody.
+NOTHING: Final = "nothing needs to be done"
 # Findings that strict mode quotes before it only counts.
 STRICT_SENTENCES: Final = 3
 
@@ -43,12 +45,27 @@ class Guess:
         return f"{self.value} ({self.reason})"
 
 
+@dataclass(frozen=True)
+class Cure:
+    """One choice that settles a finding: an argument of the reader and what to give it.
+
+    Every place says it in its own words: the shell as an option, Python as an argument, the app as
+    a button with this label.
+    """
+
+    option: str
+    value: str
+    label: str
+
+
 @dataclass(frozen=True, eq=False)
 class Finding:
     """One reason and the cells it concerns.
 
     `rows` are the rows of the file as a spreadsheet numbers them (0: the file as a whole);
-    `columns` and `values` have one entry per row, or one for all.
+    `columns` and `values` have one entry per row, or one for all. `needs` says whether the analyst
+    has to decide or to mend something; None leaves that to the remedy's words. `cures` are the
+    choices that would settle it.
     """
 
     file: str
@@ -58,6 +75,8 @@ class Finding:
     rows: NDArray[np.int64]
     columns: tuple[str, ...]
     values: tuple[str, ...]
+    needs: bool | None = None
+    cures: tuple[Cure, ...] = ()
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:
@@ -68,6 +87,14 @@ class Finding:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def needs_you(self) -> bool:
+        """Whether the analyst has to decide or to mend something."""
+        if self.needs is not None:
+            return self.needs
+        # A remedy for the case that something is wrong asks nothing where it is not.
+        return not self.remedy.startswith(NOTHING) and " if " not in self.remedy
 
     def sentence(self) -> str:
         """Say it once, whatever the number of rows."""
@@ -174,9 +201,27 @@ class ReadingReport:
 
     def sentences(self) -> list[str]:
         """Say every finding in a sentence, identical reasons together, the gravest first."""
+        return [finding.sentence() for finding in self._ordered()]
+
+    @property
+    def needs_you(self) -> tuple[Finding, ...]:
+        """What the analyst has to decide or to mend, the gravest first."""
+        return tuple(one for one in self._ordered() if one.needs_you)
+
+    @property
+    def done_for_you(self) -> tuple[Finding, ...]:
+        """What was settled, or is only worth knowing."""
+        return tuple(one for one in self._ordered() if not one.needs_you)
+
+    def done_summary(self) -> str:
+        """Count what was done, in one sentence; "" where nothing was."""
+        rows = [one.rows[one.rows > 0] for one in self.done_for_you]
+        touched = len(np.unique(np.concatenate(rows))) if rows else 0
+        return done_sentence(len(self.done_for_you), touched)
+
+    def _ordered(self) -> list[Finding]:
         gravity = (REFUSED, CHANGED, KEPT)
-        ordered = sorted(self.findings, key=lambda finding: gravity.index(finding.action))
-        return [finding.sentence() for finding in ordered]
+        return sorted(self.findings, key=lambda finding: gravity.index(finding.action))
 
     def summary(self) -> str:
         """Say the four counts in one sentence."""
@@ -200,6 +245,8 @@ class Notes:
         rows: int | Sequence[int] | NDArray[np.integer] = (),
         columns: str | Iterable[str] = "",
         values: str | Iterable[Any] = "",
+        needs: bool | None = None,
+        cures: Sequence[Cure] = (),
     ) -> None:
         """Note one reason for the given rows; no row means the file as a whole.
 
@@ -210,6 +257,8 @@ class Notes:
             rows: Row numbers of the file, from 1.
             columns: One name for all rows, or one for each.
             values: One cell to quote for all rows, or one for each.
+            needs: Whether the analyst has to act; None leaves that to the remedy's words.
+            cures: Choices that would settle it.
         """
         numbers = np.atleast_1d(np.asarray(rows, dtype=np.int64))
         if not len(numbers):
@@ -223,6 +272,8 @@ class Notes:
                 rows=numbers,
                 columns=(columns,) if isinstance(columns, str) else tuple(columns),
                 values=(values,) if isinstance(values, str) else tuple(map(str, values)),
+                needs=needs,
+                cures=tuple(cures),
             )
         )
 

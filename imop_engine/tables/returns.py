@@ -28,9 +28,10 @@ from imop_engine.tables.history_quality import (
     simple_returns,
 )
 from imop_engine.tables.numbers import DECIMALS
-from imop_engine.tables.open_table import DEFAULT_LIMITS, Source, load_table
+from imop_engine.tables.open_table import Source, load_table
+from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
-from imop_engine.tables.rows import ReadingLimits
+from imop_engine.tables.sheet_choice import A_HISTORY, naming_sheet
 from imop_engine.tables.wrong_file import refuse_persons, refuse_portfolios
 
 
@@ -78,7 +79,7 @@ def read_returns(
         kind: Auto, prices or returns.
         units: Auto, fraction or percent.
         layout: Auto, wide, long or transposed.
-        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        sheet: Name or number of a workbook's sheet; None chooses by what the sheets hold.
         strict: Whether anything that would be changed or refused is an error.
         roles: What single columns are, by their names.
         periods_per_year: None detects it from the dates.
@@ -105,23 +106,24 @@ def read_returns(
     layouts.choose(dates, ORDERS, "dates")
     if jumps not in ("keep", "missing"):
         raise InvalidInput(f"jumps is {jumps!r}; choose keep or missing.")
-    table = load_table(source, name=name, sheet=sheet, limits=limits)
+    table = load_table(source, name=name, sheet=sheet, limits=limits, wanted=A_HISTORY)
     notes = Notes(table.file)
     notes.extend(table.findings)
     guessed = dict(table.guessed)
     given = layouts.check_roles(table, roles, layouts.ROLES)
     undecided = kind == "auto" and not given
-    if undecided:
-        refuse_persons(table, words)
-    matrix, signed, hint = read_matrix(table, given, layout, decimal, dates, guessed, notes)
-    if undecided:
-        refuse_portfolios(table, matrix, words)
-    if kind == "auto":
-        guessed["kind"] = kinds.guess_kind(matrix.values, hint, signed, table.file, words)
-    else:
-        guessed["kind"] = Guess(kind, "as asked for")
-    asked = (units, periods_per_year, jumps)
-    return _history(matrix, table, hint, signed, asked, guessed, notes, strict)
+    with naming_sheet(table):
+        if undecided:
+            refuse_persons(table, words)
+        matrix, signed, hint = read_matrix(table, given, layout, decimal, dates, guessed, notes)
+        if undecided:
+            refuse_portfolios(table, matrix, words)
+        if kind == "auto":
+            guessed["kind"] = kinds.guess_kind(matrix.values, hint, signed, table.file, words)
+        else:
+            guessed["kind"] = Guess(kind, "as asked for")
+        asked = (units, periods_per_year, jumps)
+        return _history(matrix, table, hint, signed, asked, guessed, notes, strict)
 
 
 def _history(

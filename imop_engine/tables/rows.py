@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Final, Protocol
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import CellColumn, CellTable, check_names
 from imop_engine.tables.numbers import DASHES, MISSING_WORDS
+from imop_engine.tables.reading_limits import ReadingLimits
 from imop_engine.tables.reading_report import KEPT, REFUSED, Guess, Notes
 
 # Rows looked at to tell a header from a title above it and from the data below.
@@ -28,26 +29,14 @@ HEADER_SHARE: Final = 0.6
 # Rows turned into arrays at a time: enough to be fast, few enough that text is soon let go.
 CHUNK_ROWS: Final = 20_000
 
-NUMBER: Final = re.compile(r"^[-+(]?[€$£]?\s?[\d.,]*\d[\d.,]*\s?%?\)?([eE][-+]?\d+)?$")
+# Every part of it can end in one place only: a long cell is read once, not again and again.
+NUMBER: Final = re.compile(r"^[-+(]?[€$£]?\s?[.,]*\d[\d.,]*\s?%?\)?([eE][-+]?\d+)?$")
 # Years, months and days that may head a column.
 DATE_LIKE: Final = re.compile(
     r"^((19|20)\d\d([-/.]?\d\d?([-/.]?\d\d?)?)?|\d\d?[-/.]\d\d?[-/.](\d\d){1,2})([T ].*)?$"
 )
 
 Cells = Sequence[Any]
-
-
-@dataclass(frozen=True)
-class ReadingLimits:
-    """What a file may hold at most; beyond it reading stops with a sentence, not with the memory.
-
-    A text file of 394 MB and 18.5 million cells was read with 1.8 GB of memory.
-    """
-
-    megabytes: int = 400
-    rows: int = 5_000_000
-    columns: int = 20_000
-    cells: int = 25_000_000
 
 
 class Packing(Protocol):
@@ -79,17 +68,13 @@ def build_table(
         limits: What a file may hold at most.
         guessed: Collects what was detected and why, by the argument that overrides it.
     """
-    head = list(islice(rows, HEAD_ROWS))
-    if not any(_filled(row) for row in head):
-        head.extend(islice(rows, limits.rows))
+    blank, head = _first_rows(file, rows, limits)
     header = find_header(head)
-    if header is None and not any(_filled(row) for row in head):
-        raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
     notes = Notes(file)
-    start, names = _names(file, head, header, packing, notes)
+    start, names = _names(file, head, header, packing, notes, blank)
     _check_width(file, len(names), limits)
     gather = _Gather(file, len(names), limits, packing)
-    gather.take(chain(head[start:], rows), start + 1)
+    gather.take(chain(head[start:], rows), blank + start + 1)
     gather.note(notes)
     columns = tuple(
         packing.join(name, [chunk[i] for chunk in gather.chunks]) for i, name in enumerate(names)
@@ -100,9 +85,25 @@ def build_table(
         columns=columns,
         rows=gather.row_numbers,
         rows_read=gather.rows_read,
-        header_row=0 if header is None else header + 1,
+        header_row=0 if header is None else blank + header + 1,
         findings=notes.findings,
         guessed=guessed,
+    )
+
+
+def _first_rows(file: str, rows: Iterator[Cells], limits: ReadingLimits) -> tuple[int, list[Cells]]:
+    """The rows in which the header is looked for, and how many empty ones stand above them."""
+    for blank, row in enumerate(rows):
+        if _filled(row):
+            return blank, [row, *islice(rows, HEAD_ROWS - 1)]
+        if blank >= limits.rows:
+            raise _too_many_blank(file, limits)
+    raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
+
+
+def _too_many_blank(file: str, limits: ReadingLimits) -> UnreadableFile:
+    return UnreadableFile(
+        f"{file} has more than {limits.rows:,} empty rows; remove them, or save the table alone."
     )
 
 
@@ -115,10 +116,11 @@ def _check_width(file: str, width: int, limits: ReadingLimits) -> None:
 
 
 def _filled(row: Cells) -> int:
+    """How many cells of a row are not empty."""
     return sum(1 for cell in row if cell is not None and str(cell).strip())
 
 
-def _kind(cell: Any) -> str:
+def cell_kind(cell: Any) -> str:
     """Tell what a cell could be in a header: "", "word", "date" or "number"."""
     if cell is None:
         return ""
@@ -159,7 +161,7 @@ def _fuller_header(head: Sequence[Cells], first: int, usual: int) -> int | None:
         if _filled(head[i]) >= enough:
             # Groups over names are one header of two rows, not a line above the header.
             grouped = i == first + 1 and not _filled(head[i][:1])
-            only_words = {_kind(cell) for cell in head[i]} <= {"", "word"}
+            only_words = {cell_kind(cell) for cell in head[i]} <= {"", "word"}
             found = only_words and not grouped and _is_header(head[i], head[i + 1 :])
             return i if found else None
     return None
@@ -167,7 +169,7 @@ def _fuller_header(head: Sequence[Cells], first: int, usual: int) -> int | None:
 
 def _is_header(row: Cells, below: Sequence[Cells]) -> bool:
     """Whether a row names columns: by its words, or by words over cells that are none."""
-    kinds = [_kind(cell) for cell in row]
+    kinds = [cell_kind(cell) for cell in row]
     counts = Counter(kind for kind in kinds if kind)
     words, filled = counts["word"], sum(counts.values())
     if words > filled / 2 or (words and words + counts["date"] == filled):
@@ -176,8 +178,14 @@ def _is_header(row: Cells, below: Sequence[Cells]) -> bool:
 
 
 def _names(
-    file: str, head: Sequence[Cells], header: int | None, packing: Packing, notes: Notes
+    file: str,
+    head: Sequence[Cells],
+    header: int | None,
+    packing: Packing,
+    notes: Notes,
+    blank: int,
 ) -> tuple[int, tuple[str, ...]]:
+    """Where the data begin, and the columns' names; `blank` rows stand above the first of these."""
     if header is None:
         start = next(i for i, row in enumerate(head) if _filled(row))
         width = max(_width(row) for row in head)
@@ -185,31 +193,32 @@ def _names(
             "there is no header; the columns are numbered from the left",
             KEPT,
             "add a first row with the columns' names",
-            rows=start + 1,
+            rows=blank + start + 1,
         )
-        return start, check_names(file, [""] * width, start + 1)
+        return start, check_names(file, [""] * width, blank + start + 1)
     stacked = _stacked_names(head, header)
     second = _second_header(head, header, packing)
     words = _headings(head[header], _width(head[header]), packing)
     groups = header > 0 and stacked is None and second is None and len(set(words)) < len(words)
     groups = groups and _filled(head[header - 1]) > 0
-    above = [i + 1 for i in range(header - groups) if _filled(head[i])]
+    above = [blank + i + 1 for i in range(header - groups) if _filled(head[i])]
+    row = blank + header + 1
     if above:
         notes.add(
-            f"text above the header in row {header + 1} is not part of the table",
+            f"text above the header in row {row} is not part of the table",
             KEPT,
             "nothing needs to be done",
             rows=above,
         )
     if stacked is not None:
-        return header + 3, check_names(file, stacked, header + 1)
+        return header + 3, check_names(file, stacked, row)
     if second is not None:
-        _note_joined(header + 2, second, notes)
-        return header + 2, check_names(file, second, header + 1)
+        _note_joined(row + 1, second, notes)
+        return header + 2, check_names(file, second, row)
     if groups:
         words = _grouped(_headings(head[header - 1], len(words), packing), words)
-        _note_joined(header, words, notes)
-    return header + 1, check_names(file, words, header + 1)
+        _note_joined(row - 1, words, notes)
+    return header + 1, check_names(file, words, row)
 
 
 def _note_joined(row: int, names: list[str], notes: Notes) -> None:
@@ -258,7 +267,7 @@ def _second_header(head: Sequence[Cells], header: int, packing: Packing) -> list
         return None
     width = max(_width(head[header]), _width(head[header + 1]))
     upper, lower = (_headings(row, width, packing) for row in head[header : header + 2])
-    kinds = [_kind(cell) for cell in head[header + 1]]
+    kinds = [cell_kind(cell) for cell in head[header + 1]]
     over = [j for j in range(1, len(kinds)) if kinds[j] == "word"]
     if not {*kinds} <= {"", "word"} or len(over) < max(2, HEADER_SHARE * (width - 1)):
         return None
@@ -271,7 +280,7 @@ def _second_header(head: Sequence[Cells], header: int, packing: Packing) -> list
 
 def _over_values(below: Sequence[Cells], j: int) -> bool:
     """Whether what stands in this column is mostly no words."""
-    kinds = [kind for row in below if j < len(row) and (kind := _kind(row[j]))]
+    kinds = [kind for row in below if j < len(row) and (kind := cell_kind(row[j]))]
     return bool(kinds) and sum(kind != "word" for kind in kinds) >= HEADER_SHARE * len(kinds)
 
 
@@ -291,11 +300,11 @@ class _Gather:
     """Packs rows chunk by chunk, so that the text of a large file is soon let go."""
 
     def __init__(self, file: str, width: int, limits: ReadingLimits, packing: Packing) -> None:
-        self.file, self.width, self.packing = file, width, packing
+        self.file, self.width, self.packing, self.limits = file, width, packing, limits
         self.most = min(limits.rows, limits.cells // max(width, 1))
         self.chunks: list[list[Any]] = []
         self.numbers: list[NDArray[np.int64]] = []
-        self.blank: list[int] = []
+        self.blank = array("q")  # there may be millions, of a byte each in the file
         self.short: list[int] = []
         self.long: list[int] = []
         self.count = 0
@@ -329,6 +338,8 @@ class _Gather:
             filled = _width(row)
             if not filled:
                 self.blank.append(number)
+                if len(self.blank) > self.limits.rows:
+                    raise _too_many_blank(self.file, self.limits)
                 continue
             self.last = number
             if filled > self.width:

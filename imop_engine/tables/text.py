@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import CellColumn, CellTable, clean, text_column
 from imop_engine.tables.formula_text import MARKED, plain_text
+from imop_engine.tables.reading_limits import ReadingLimits
 from imop_engine.tables.reading_report import Guess
-from imop_engine.tables.rows import Cells, ReadingLimits, build_table, one_line
+from imop_engine.tables.rows import Cells, build_table, one_line
 
 BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),

@@ -5,63 +5,65 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 
-def _vocabulary(text: str) -> frozenset[str]:
+def vocabulary(text: str) -> frozenset[str]:
+    """The words of a text, to look for in the names of columns."""
     return frozenset(text.split())
 
 
-DATE: Final = _vocabulary(
+DATE: Final = vocabulary(
     """
     date dates day datum fecha month quarter year time timestamp datetime period asof snapshot
     stichtag monat jahr mois mês mese maand
     """
 )
-ASSET: Final = _vocabulary(
+ASSET: Final = vocabulary(
     """
     asset assets ticker tickers symbol security securities isin cusip sedol instrument fund
     stock wertpapier holding position name ric product scheme scrip wkn bezeichnung titel titre
     support ativo activo
     """
 )
-INVESTOR: Final = _vocabulary(
+INVESTOR: Final = vocabulary(
     """
     investor client customer account person household kunde depot portfolio holder member user
     owner id kundennummer depotnummer kontonummer inhaber anleger contrat compte titulaire
     cliente contrato conta cuenta conto klant
     """
 )
-PRICE: Final = _vocabulary(
+PRICE: Final = vocabulary(
     """
     price prices close px nav kurs last quote index level preis ltp prix cours liquidative vl
     preço preco precio prezzo koers
     """
 )
-RETURN: Final = _vocabulary(
+RETURN: Final = vocabulary(
     """
     return returns ret rets rendite performance perf rendement retorno rentabilidade rendimento
     """
 )
-WEIGHT: Final = _vocabulary(
+WEIGHT: Final = vocabulary(
     """
     weight weights share allocation pct percent percentage fraction proportion gewicht anteil w
     gewichtung poids peso
     """
 )
-AMOUNT: Final = _vocabulary(
+AMOUNT: Final = vocabulary(
     """
     amount amounts value balance exposure notional mv worth betrag wert marketvalue invested
     kurswert marktwert montant valeur importe importo valore waarde
     """
 )
-SHARES: Final = _vocabulary(
+SHARES: Final = vocabulary(
     """
     shares units quantity qty number count pieces stück stueck nominal anzahl nominale nombre
     parts quantité quantidade cantidad quantità aantal
     """
 )
-TOTAL: Final = _vocabulary(
+TOTAL: Final = vocabulary(
     """
     total sum totals gesamt summe subtotal zwischensumme gesamtsumme insgesamt totale totaal
     """
@@ -71,7 +73,7 @@ FOOTER: Final = TOTAL | frozenset(
 )
 # A sum over a part is a total whatever it is the sum of.
 PART_TOTAL: Final = frozenset(["subtotal", "subtotals", "zwischensumme"])
-CASH: Final = _vocabulary(
+CASH: Final = vocabulary(
     """
     cash liquidity liquid money bargeld liquidität liquidités efectivo caixa
     """
@@ -80,9 +82,10 @@ PERCENT: Final = frozenset(["pct", "percent", "percentage"])
 # Portuguese and Spanish for a value, but in Switzerland a security's number.
 DOUBTFUL_AMOUNT: Final = frozenset(["valor"])
 # What groups assets or says in what they are counted; such a column names no single asset.
-GROUPING: Final = _vocabulary(
+GROUPING: Final = vocabulary(
     """
     class category type sector industry country region currency ccy group klasse kategorie gattung
+    anlageklasse assetklasse branche sektor land emittent issuer secteur settore
     typ währung classe catégorie devise categoria moneda moeda
     """
 )
@@ -118,7 +121,7 @@ QUOTES: Final = (
     "zamknięcie",
     "zamkniecie",
 )
-QUOTE_COLUMNS: Final = _vocabulary(
+QUOTE_COLUMNS: Final = vocabulary(
     """
     open high low volume vol close dividends stock splits adj adjusted adjclose price last nav
     change chg for turnover
@@ -157,6 +160,16 @@ PERSONAL: Final = frozenset(
     ]
 )
 
+# Dates of a person's or a contract's own, on which no portfolio was seen.
+PERSONAL_DATE: Final = vocabulary(
+    """
+    birth born dob birthday opened opening since joined retirement maturity expiry
+    geburt geburtsdatum geburtstag eröffnet eröffnungsdatum seit fälligkeit
+    naissance ouverture depuis échéance nacimiento apertura desde vencimiento nascimento abertura
+    nascita scadenza geboortedatum sinds urodzenia född
+    """
+)
+
 # What may stand beside "total" in the name of a total.
 TOTAL_COMPANY: Final = frozenset(
     [
@@ -177,6 +190,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-zäöü])(?=[A-ZÄÖÜ])")
 
 
+@lru_cache(maxsize=4096)
 def words_of(name: str) -> frozenset[str]:
     """Split a column's name into lower-case words.
 

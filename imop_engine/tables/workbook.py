@@ -1,7 +1,8 @@
 """Excel: one sheet of a workbook, checked before it is unpacked.
 
 An .xlsx file is a zip of XML. A few kilobytes can claim to be gigabytes, so the claimed sizes are
-added up first; and a document type, by which XML can be made to explode, has no place in one.
+checked first, part by part; and a document type, by which XML can be made to explode, has no place
+in one.
 """
 
 from __future__ import annotations
@@ -10,65 +11,110 @@ import html
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import CellColumn, CellTable, mixed_column
-from imop_engine.tables.reading_report import KEPT, Guess, Notes
-from imop_engine.tables.rows import Cells, ReadingLimits, build_table, one_line
+from imop_engine.tables.reading_limits import (
+    MEGABYTE,
+    SHEET_MEGABYTES,
+    SHEET_TIMES,
+    STRINGS_MEGABYTES,
+    STRINGS_TIMES,
+    UNPACKED_TIMES_LIMIT,
+    ReadingLimits,
+)
+from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes
+from imop_engine.tables.rows import HEAD_ROWS, Cells, build_table, one_line
+from imop_engine.tables.sheet_choice import ANY_TABLE, SHEETS_NAMED, Wanted, likeness
+from imop_engine.tables.sheet_rows import SheetReader
 
-# Unpacked XML is about ten times the numbers in it.
-UNPACKED_TIMES_LIMIT: Final = 4
 WORKBOOK_PART: Final = "xl/workbook.xml"
 LONGEST_LIST: Final = 1_000_000  # the list of the sheets of any honest workbook is far shorter
-SHEET_NAME: Final = re.compile(r"<(?:\w+:)?sheet\b[^>]*?\bname=\"([^\"]*)\"")
+SHEET_TAG: Final = re.compile(r"(?:\w+:)?sheet\s")
+SHEET_NAME: Final = re.compile(r"\sname=\"([^\"]*)\"")
+SHEET_PARTS: Final = "xl/worksheets/"
 DOCUMENT_TYPE: Final = b"<!DOCTYPE"
 PROLOGUE_BYTES: Final = 2048
-# The last row of any spreadsheet. A cell that claims a later one would have us count to it.
-LAST_ROW: Final = 1_048_576
+# Sheets that are looked at to choose one; nobody keeps the table behind so many others.
+SHEETS_LOOKED_AT: Final = 40
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One sheet: its name, the part it is in, and whether a person sees it."""
+
+    title: str
+    part: str
+    visible: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Book:
+    """An open workbook: its package, its sheets, and what their cells refer to."""
+
+    package: zipfile.ZipFile
+    sheets: tuple[Sheet, ...]
+    strings: Sequence[str]
+    dates: frozenset[int]
+    durations: frozenset[int]
+    epoch: Any
 
 
 def read_workbook(
-    file: str, content: bytes, sheet: str | int | None, limits: ReadingLimits
+    file: str,
+    content: bytes,
+    sheet: str | int | None,
+    limits: ReadingLimits,
+    wanted: Wanted = ANY_TABLE,
 ) -> CellTable:
-    """Read one sheet: the named one, or the first that has anything in it.
+    """Read one sheet: the named one, or the one that looks most like the table that is wanted.
 
     Args:
         file: What the file is called in sentences.
         content: The file's bytes.
-        sheet: Name or number of a workbook's sheet; None takes the first that has anything in it.
+        sheet: Name or number of a workbook's sheet; None chooses by what the sheets hold.
         limits: What a file may hold at most.
+        wanted: What the table should be like.
     """
-    with_formulas = _check_package(file, content, limits)
-    book = _open(file, content)
-    try:
-        chosen, reason = _choose(file, book, sheet)
+    _check_package(file, content, limits)
+    with _open(file, content) as book:
+        chosen, reason = _choose(file, book, sheet, limits, wanted)
         guessed = {"sheet": Guess(chosen.title, reason)}
-        table = build_table(file, _rows(file, chosen, limits), CellPacking(), limits, guessed)
-    finally:
-        book.close()
-    if with_formulas:
-        _check_formulas(file, content, chosen.title, limits)
-    return _noting_other_sheets(table, book.sheetnames, chosen.title, sheet)
+        with _sheet_rows(file, book, chosen, limits) as rows:
+            table = build_table(file, rows, CellPacking(), limits, guessed)
+        names = [one.title for one in book.sheets]
+    return _noting_other_sheets(table, names, chosen.title, sheet)
 
 
-def sheet_names(content: bytes) -> list[str]:
+def sheet_names(source: bytes | str | Path, *, name: str | None = None) -> list[str]:
     """The names of the sheets in their order; none where the file is no Excel workbook.
 
     Only the list is unpacked, and no more of it than a list is long: the file comes from outside.
+
+    Args:
+        source: The file's bytes, or where it is.
+        name: What the file is called in sentences; there are none here.
     """
     try:
+        content = source if isinstance(source, bytes) else Path(source).read_bytes()
         with zipfile.ZipFile(io.BytesIO(content)) as package, package.open(WORKBOOK_PART) as part:
             text = part.read(LONGEST_LIST).decode("utf-8", "replace")
     except (zipfile.BadZipFile, KeyError, OSError, ValueError, RuntimeError, NotImplementedError):
         return []  # reading the file says what is wrong with it
-    return [html.unescape(name) for name in SHEET_NAME.findall(text)]
+    # Tag by tag, so that a tag that never ends is looked at once and not from every place in it.
+    tags = (piece.partition(">")[0] for piece in text.split("<"))
+    found = (SHEET_NAME.search(tag) for tag in tags if SHEET_TAG.match(tag))
+    return [html.unescape(name.group(1)) for name in found if name]
 
 
-def _check_package(file: str, content: bytes, limits: ReadingLimits) -> bool:
-    """Refuse what is no workbook or would explode; return whether there may be formulas."""
+def _check_package(file: str, content: bytes, limits: ReadingLimits) -> None:
+    """Refuse what is no workbook, or would explode."""
     damaged = UnreadableFile(f"{file} is a damaged Excel file; open it and save it again.")
     try:
         package = zipfile.ZipFile(io.BytesIO(content))
@@ -81,14 +127,7 @@ def _check_package(file: str, content: bytes, limits: ReadingLimits) -> bool:
             f"{file} is a zip archive without an Excel workbook in it; "
             "unpack it, or save the table as .xlsx or CSV."
         )
-    unpacked = sum(part.file_size for part in parts)
-    most = UNPACKED_TIMES_LIMIT * limits.megabytes * 1_000_000
-    if unpacked > most:
-        raise UnreadableFile(
-            f"{file} would unpack to {unpacked / 1e6:,.0f} MB and at most {most / 1e6:,.0f} MB "
-            "are unpacked; save the sheet as CSV or Parquet."
-        )
-    formulas = False
+    _check_sizes(file, parts, len(content), limits)
     try:
         for part in parts:
             if part.filename.endswith((".xml", ".rels")):
@@ -98,94 +137,156 @@ def _check_package(file: str, content: bytes, limits: ReadingLimits) -> bool:
                             f"{file} carries an XML document type, which no spreadsheet writes; "
                             "open it and save it again."
                         )
-            if part.filename.startswith("xl/worksheets/") and not formulas:
-                formulas = _has_formulas(package, part)
     except UnreadableFile:
         raise
     except Exception as error:  # unpacking a hostile part may end in zlib, lzma, struct or memory
         raise damaged from error
-    return formulas
 
 
-def _has_formulas(package: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
-    with package.open(part) as stream:
-        tail = b""
-        while block := stream.read(1 << 20):
-            if b"<f>" in tail + block or b"<f " in tail + block:
-                return True
-            tail = block[-4:]
-    return False
+def _check_sizes(
+    file: str, parts: list[zipfile.ZipInfo], packed: int, limits: ReadingLimits
+) -> None:
+    """Refuse a package that would unpack to too much, or one part of which would."""
+    unpacked = sum(part.file_size for part in parts)
+    most = UNPACKED_TIMES_LIMIT * limits.size
+    if unpacked > most:
+        raise UnreadableFile(
+            f"{file} would unpack to {unpacked / MEGABYTE:,.0f} MB and at most "
+            f"{most / MEGABYTE:,.0f} MB are unpacked; save the sheet as CSV or Parquet."
+        )
+    for part in parts:
+        if not part.filename.endswith((".xml", ".rels")):
+            continue
+        is_sheet = part.filename.startswith(SHEET_PARTS)
+        room = (SHEET_TIMES, SHEET_MEGABYTES) if is_sheet else (STRINGS_TIMES, STRINGS_MEGABYTES)
+        most = limits.unpacked(packed, *room)
+        if part.file_size > most:
+            raise UnreadableFile(
+                f"{file}, part {part.filename}: it would unpack to "
+                f"{part.file_size / MEGABYTE:,.0f} MB, and at most {most / MEGABYTE:,.0f} MB are "
+                f"unpacked of a file of {packed / MEGABYTE:,.1f} MB; save the sheet as CSV or "
+                "Parquet."
+            )
 
 
-def _open(file: str, content: bytes, *, values: bool = True) -> Any:
-    import warnings
-
-    from openpyxl import load_workbook
-
+@contextmanager
+def _open(file: str, content: bytes) -> Iterator[Book]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # openpyxl warns of styles, which do not concern us
-            return load_workbook(io.BytesIO(content), read_only=True, data_only=values)
+        book = _book(content)
+    except MemoryError:
+        raise
     except Exception as error:
         # openpyxl has no error type of its own: a broken part may raise almost anything.
         raise UnreadableFile(
             f"{file} is a damaged Excel file; open it and save it again."
         ) from error
+    try:
+        yield book
+    finally:
+        book.package.close()
 
 
-def _choose(file: str, book: Any, sheet: str | int | None) -> tuple[Any, str]:
-    sheets = list(book.worksheets)
+def _book(content: bytes) -> Book:
+    """What openpyxl knows of a workbook, without its sheets: it would read each to measure it."""
+    import warnings
+
+    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.styles.stylesheet import apply_stylesheet
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl warns of styles, which do not concern us
+        reader = ExcelReader(io.BytesIO(content), read_only=True, keep_links=False)
+        reader.read_manifest()
+        reader.read_strings()
+        reader.read_workbook()
+        apply_stylesheet(reader.archive, reader.wb)
+        sheets = tuple(
+            Sheet(sheet.name, part.target, sheet.state in (None, "visible"))
+            for sheet, part in reader.parser.find_sheets()
+            if part.target in reader.valid_files and "chartsheet" not in part.Type
+        )
+    about = reader.wb
+    return Book(
+        reader.archive,
+        sheets,
+        reader.shared_strings,
+        frozenset(about._date_formats),
+        frozenset(about._timedelta_formats),
+        about.epoch,
+    )
+
+
+def _choose(
+    file: str, book: Book, sheet: str | int | None, limits: ReadingLimits, wanted: Wanted
+) -> tuple[Sheet, str]:
+    sheets = book.sheets
     names = [one.title for one in sheets]
     if isinstance(sheet, str):
         if sheet not in names:
+            cures = tuple(Cure("sheet", name, f"Read {name}") for name in names[:SHEETS_NAMED])
             raise UnreadableFile(
-                f"{file} has no sheet {sheet!r}; it has {', '.join(names) or 'no sheets'}."
+                f"{file} has no sheet {sheet!r}; choose one of {_listed(names)}.", cures
             )
         return sheets[names.index(sheet)], "chosen by name"
     if sheet is not None:
         if not 1 <= sheet <= len(sheets):
             raise UnreadableFile(
-                f"{file} has no sheet number {sheet}; it has {len(sheets)}: {', '.join(names)}."
+                f"{file} has no sheet number {sheet}; choose 1 to {len(sheets)}: {_listed(names)}."
             )
         return sheets[sheet - 1], "chosen by position"
-    for one in sheets:
-        if one.sheet_state == "visible" and _has_cells(file, one):
-            return one, "the first visible sheet with cells in it"
-    raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
+    visible = [one for one in sheets if one.visible][:SHEETS_LOOKED_AT]
+    heads = ((one, _head(file, book, one, limits)) for one in visible)
+    filled = [(one, head) for one, head in heads if any(map(any, head))]
+    if not filled:
+        raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
+    if len(filled) == 1:
+        return filled[0][0], "the only visible sheet with cells in it"
+    scores = [likeness(head, wanted) for _, head in filled]
+    best = scores.index(max(scores))
+    if scores[best] <= 0:
+        return filled[0][0], "the first visible sheet with cells in it; none looks like a table"
+    return filled[best][0], f"of {len(filled)} sheets it looks most like {wanted.what}"
 
 
-def _has_cells(file: str, sheet: Any) -> bool:
-    return any(cell is not None for row in _guarded(file, sheet) for cell in row)
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:SHEETS_NAMED]) or "no sheets"
+    return shown + (f" and {len(names) - SHEETS_NAMED:,} more" if names[SHEETS_NAMED:] else "")
 
 
-def _guarded(file: str, sheet: Any, values: bool = True) -> Iterator[tuple[Any, ...]]:
-    """Yield rows, of values or of cells; a broken part of the XML ends in our own error."""
+def _head(file: str, book: Book, sheet: Sheet, limits: ReadingLimits) -> list[Cells]:
+    """The first rows of a sheet; none where it cannot be read, which is for reading it to say."""
     try:
-        # The size a sheet claims for itself may be wrong either way; read what is there.
-        sheet.reset_dimensions()
-        for number, row in enumerate(sheet.iter_rows(values_only=values), start=1):
-            if number > LAST_ROW:
-                raise UnreadableFile(
-                    f"{file}, sheet {sheet.title}: a cell claims a row beyond {LAST_ROW:,}, the "
-                    "last that a spreadsheet has; open it and save it again."
-                )
-            yield row
+        with _sheet_rows(file, book, sheet, limits) as rows:
+            head: list[Cells] = []
+            # empty rows at the top of a sheet are no reason to call it empty
+            for row in rows:
+                if head or row:
+                    head.append(row)
+                if len(head) == HEAD_ROWS:
+                    break
+            return head
     except UnreadableFile:
-        raise
-    except Exception as error:  # as above: openpyxl raises whatever a broken part leads to
+        return [["unreadable"]]
+
+
+@contextmanager
+def _sheet_rows(
+    file: str, book: Book, sheet: Sheet, limits: ReadingLimits
+) -> Iterator[Iterator[Cells]]:
+    """The rows of a sheet; its part is closed at the end."""
+    reader = SheetReader(
+        file, sheet.title, book.strings, book.dates, book.durations, book.epoch, limits
+    )
+    try:
+        stream = book.package.open(sheet.part)
+    except Exception as error:  # a part that is not there, or packed in a way nobody knows
         raise UnreadableFile(
             f"{file}, sheet {sheet.title}: the cells are damaged; open it and save it again."
         ) from error
-
-
-def _rows(file: str, sheet: Any, limits: ReadingLimits) -> Iterator[Cells]:
-    for row in _guarded(file, sheet):
-        if len(row) > limits.columns:
-            raise UnreadableFile(
-                f"{file} has {len(row):,} columns and at most {limits.columns:,} are read; "
-                "split it, or turn it into a long table with one row per value."
-            )
-        yield row
+    try:
+        yield reader.rows(stream)
+    finally:
+        stream.close()
 
 
 class CellPacking:
@@ -204,53 +305,19 @@ class CellPacking:
         return mixed_column(name, list(chain.from_iterable(chunks)))
 
 
-def _check_formulas(file: str, content: bytes, title: str, limits: ReadingLimits) -> None:
-    """Refuse formulas that nobody has calculated: they would read as empty cells."""
-    values, written = _open(file, content), _open(file, content, values=False)
-    try:
-        # Two views of one sheet; the first that ends ends both.
-        pairs = zip(
-            _guarded(file, values[title], values=False),
-            _rows(file, written[title], limits),
-            strict=False,
-        )
-        for number, (shown, typed) in enumerate(pairs, start=1):
-            for i, cell in enumerate(typed):
-                # A formula whose result is the empty text was calculated: its cell says "text".
-                calculated = shown[i].value is not None or shown[i].data_type == "str"
-                if not calculated and _is_formula(cell):
-                    from openpyxl.utils import get_column_letter
-
-                    raise UnreadableFile(
-                        f"{file}, cell {get_column_letter(i + 1)}{number}: the formula was never "
-                        "calculated; open the file in a spreadsheet and save it again."
-                    )
-    finally:
-        values.close()
-        written.close()
-
-
-def _is_formula(cell: Any) -> bool:
-    """Whether a cell holds a formula: text, or one of the objects for those that fill a range."""
-    from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
-
-    if isinstance(cell, ArrayFormula | DataTableFormula):
-        return True
-    return isinstance(cell, str) and cell.startswith("=")
-
-
 def _noting_other_sheets(
     table: CellTable, names: list[str], chosen: str, asked: str | int | None
 ) -> CellTable:
+    table = replace(table, sheets=tuple(names))
     others = [name for name in names if name != chosen]
     if asked is not None or not others:
         return table
-    from dataclasses import replace
-
     notes = Notes(table.file)
     notes.add(
-        f"only the sheet {chosen} is read, not {', '.join(others)}",
+        f"only the sheet {chosen} is read, not {_listed(others)}",
         KEPT,
         "name another sheet to read that one instead",
+        needs=False,
+        cures=[Cure("sheet", name, f"Read {name}") for name in others[:SHEETS_NAMED]],
     )
     return replace(table, findings=(*table.findings, *notes.findings))

@@ -9,10 +9,10 @@ import pytest
 from app_harness import SMALL, history_file, history_names, portfolio_file, portfolios, workspace
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
-from imop_app.services import sheets
 from imop_app.services.errors import AppError
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_engine.bundled import market
+from imop_engine.tables.workbook import sheet_names
 
 
 @pytest.fixture
@@ -235,4 +235,49 @@ def test_one_asset_is_no_market(box):
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 broken"])
 def test_only_a_workbook_has_sheets(content):
-    assert sheets.sheet_names(content) == []
+    assert sheet_names(content) == []
+
+
+def test_a_file_of_the_same_shape_is_read_as_the_last_one(box):
+    settings = uploaded(box)
+    name, content = portfolio_file("wide", 40)
+    before = InvestorBatch(
+        "upload", file=box.put(name, content), roles=(("segment", "ignore"),), sums="refuse"
+    )
+    later = InvestorBatch("upload", file=box.put("b.csv", portfolio_file("wide", 50)[1]))
+    read = crowd.remembered(settings, before, later, box)
+    assert read.sums == "refuse"
+    assert read.roles == before.roles
+    assert read.file == later.file
+    other = InvestorBatch("upload", file=box.put("c.csv", portfolio_file("long", 50)[1]))
+    assert crowd.remembered(settings, before, other, box) == other
+
+
+def test_portfolios_that_are_there_already_are_not_added_again(box):
+    settings = uploaded(box)
+    name, content = portfolio_file("wide", 40)
+    first = InvestorSettings((InvestorBatch("upload", file=box.put(name, content)),))
+    with pytest.raises(AppError, match=r"All 40 portfolios of clients\.csv are in the stream"):
+        crowd.check_more(settings, first, first.first, box)
+    lines = content.split(b"\n")
+    half = b"\n".join([*lines[:21], *(b"N" + line for line in lines[21:41])]) + b"\n"
+    more = InvestorBatch("upload", file=box.put("more.csv", half))
+    with pytest.raises(AppError, match=r"20 of 40 portfolios of more\.csv .* would count twice"):
+        crowd.check_more(settings, first, more, box)
+    new = b"\n".join([lines[0], *(b"N" + line for line in lines[1:41])]) + b"\n"
+    crowd.check_more(settings, first, InvestorBatch("upload", file=box.put("n.csv", new)), box)
+
+
+def test_assets_are_shown_by_the_names_of_a_map(box):
+    known = b"ticker,name\n" + b"".join(f"{n},Stock {n}\n".encode() for n in history_names())
+    settings = MarketSettings(
+        "upload",
+        file=box.put("history.csv", history_file()),
+        asset_map=box.put("map.csv", known),
+    )
+    assert markets.load(settings, box).names[0] == f"Stock {history_names()[0]}"
+    name, content = portfolio_file("wide")
+    batch = InvestorBatch("upload", file=box.put(name, content))
+    people = crowd.load(settings, InvestorSettings((batch,)), box)
+    assert people.names[0].startswith("Stock ")
+    np.testing.assert_allclose(people.portfolios, portfolios()[history_names()], atol=1e-9)

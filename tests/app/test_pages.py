@@ -29,6 +29,8 @@ from imop_app.components import show
 from imop_app.components.market_source import COVARIANCES, GAPS, HELP, KINDS, MEANS, REPAIR
 from imop_app.jobs import JOBS
 from imop_app.services import learning, results
+from imop_app.services import people as crowd
+from imop_app.services.errors import AppError
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_app.workspace import Workspace, open_workspace
 from imop_engine.bundled import market
@@ -372,10 +374,14 @@ def test_the_sheet_of_a_workbook_can_be_chosen(what):
         test = page("investors", "w-book")
         test.segmented_control(key="investor_source").set_value("upload").run()
     test.file_uploader(key=f"{what}_file").upload("book.xlsx", book, "application/zip")
-    test.run()
-    assert len(test.error) == 1, "the first sheet is no table of numbers"
+    quiet(test.run())  # the sheet is found by what it holds
     choice = next(box for box in test.selectbox if box.label == "Sheet")
     assert choice.options[1:] == ["Read & me", "Data"]
+    test = quiet(choice.set_value("Read & me").run(), errors=1)
+    wrong = test.error[0].value.replace("\\", "")
+    assert wrong.startswith("book.xlsx, sheet Read & me")
+    assert wrong.endswith("The workbook also has Data; choose one of these.")
+    choice = next(box for box in test.selectbox if box.label == "Sheet")
     quiet(choice.set_value("Data").run())
     kept = open_workspace("w-book")
     assert (kept.market if what == "market" else kept.investors.first).sheet == "Data"
@@ -551,3 +557,73 @@ def test_tables_and_pictures_are_what_they_say(monkeypatch):
     assert "Notes &amp; more" in html
     if reports.can_print():
         assert reports.pdf(html).startswith(b"%PDF")
+
+
+TWO_DATES = (
+    b"client,date,AAPL,AMD\nAnn,2020-01-31,0.5,0.5\nBob,2020-01-31,1,0\n"
+    b"Ann,2020-02-29,0.1,0.9\nBob,2020-02-29,0.2,0.8\n"
+)
+
+
+def uploaded_people(name: str, content: bytes, errors: int = 0):
+    """The Investors page after a file was dropped on it, on a market of six stocks."""
+    made = Workspace("w-needs")
+    made.market = MarketSettings("upload", file=made.box.put("h.csv", history_file()))
+    made.save()
+    test = page("investors", "w-needs")
+    test.segmented_control(key="investor_source").set_value("upload").run()
+    test.file_uploader(key="investor_file").upload(name, content, "text/csv")
+    return quiet(test.run(), errors)
+
+
+def test_several_dates_are_asked_about_and_one_click_settles_it():
+    test = uploaded_people("c.csv", TWO_DATES)
+    assert "**Needs you** (1)" in said(test)
+    assert "2 investors come at several dates; only the latest portfolio of each is used" in said(
+        test
+    )
+    panel = next(one for one in test.button if one.label == "Use all, as a panel")
+    test = quiet(panel.click().run())
+    assert open_workspace("w-needs").investors.first.snapshots == "panel"
+    assert "Needs you" not in said(test)
+    assert "4 portfolios of 2 investors from c.csv" in said(test)
+    labels = [one.label for one in test.expander]
+    assert "Reading report: 1 thing was done for you." in labels
+    again = next(one for one in test.selectbox if one.label == "Investors at several dates")
+    assert again.value == "panel"
+
+
+def test_amounts_in_several_currencies_ask_for_rates():
+    text = b"client,asset,value,currency\nAnn,AAPL,10,USD\nAnn,AMD,20,EUR\n"
+    test = uploaded_people("c.csv", text, errors=1)
+    assert "are in several currencies (EUR, USD)" in test.error[0].value
+    field = next(one for one in test.text_input if one.label == "Exchange rates")
+    test = quiet(field.set_value("EUR=1 USD=2").run())
+    held = open_workspace("w-needs").investors.first
+    assert held.rates == (("EUR", 1.0), ("USD", 2.0))
+    assert "1 investors from c.csv" in said(test)
+
+
+def test_a_rate_that_is_none_is_a_sentence():
+    with pytest.raises(AppError, match=r"USD is no exchange rate; write USD=0\.92"):
+        crowd.rates_of("USD")
+
+
+def test_files_are_read_apart_and_the_limit_of_an_upload_is_the_documented_one(monkeypatch):
+    import tomllib
+
+    from imop_engine.tables import apart
+
+    asked = []
+
+    def note(reader, sources, options, stop):
+        asked.append((reader, stop()))
+        return apart.read_here(reader, sources, options)
+
+    monkeypatch.setattr(apart, "read_apart", note)
+    uploaded_people("other.csv", TWO_DATES.replace(b"Ann", b"Eve"))
+    assert ("portfolios", False) in asked
+    folder = Path(__file__).parents[2]
+    chosen = tomllib.loads((folder / "app/.streamlit/config.toml").read_text())
+    limit = chosen["server"]["maxUploadSize"]
+    assert f"at most {limit} MB" in (folder / "docs/app.md").read_text()

@@ -545,3 +545,46 @@ def test_what_cannot_be_read_is_said(option, words, shell, files):
     assert (code, out) == (2, "")
     assert words in err
     assert re.fullmatch(r"imop: [^\n]+\.\n", err), err
+
+
+TWO_DATES = (
+    "client,date,AAPL,KO,XOM\nAnn,2020-01-31,0.5,0.3,0.2\nBob,2020-01-31,0.1,0.8,0.1\n"
+    "Ann,2020-02-29,0.4,0.4,0.2\nBob,2020-02-29,0.1,0.7,0.2\n"
+)
+
+
+def test_what_needs_the_analyst_comes_with_its_option(shell, tmp_path):
+    path = tmp_path / "clients.csv"
+    path.write_text(TWO_DATES)
+    run = ("learn", "--market", "us20", "--portfolios", path, "--no-refine")
+    said = " ".join(good(shell, *run).split())
+    assert "2 investors come at several dates; only the latest portfolio of each is used" in said
+    assert "Try --snapshots panel or --snapshots 'by date'." in said
+    assert "clients.csv: 1 thing was done for you, in 2 rows." in said
+    document = json.loads(good(shell, *run, "--snapshots", "panel", "--json"))
+    assert document["figures"]["investors"] == 4
+    code, _, err = shell(*run, "--snapshots", "sometimes")
+    assert code == 2
+    assert "snapshots is 'sometimes'; choose latest, panel, by date, or a date" in err
+
+
+def test_currencies_and_sheets_name_their_options(shell, tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("client,asset,value,currency\nAnn,AAPL,10,USD\nAnn,KO,20,EUR\n")
+    run = ("learn", "--market", "us20", "--no-refine", "--portfolios")
+    code, _, err = shell(*run, path)
+    assert code == 2
+    assert "say what one EUR and one USD is worth in one of them" in err
+    assert "Try --currency-rate EUR=1" in err
+    code, _, err = shell(*run, path, "--currency-rate", "USD")
+    assert code == 2
+    assert "--currency-rate is 'USD'; write it as USD=0.92." in err
+    book = tmp_path / "c.xlsx"
+    with pd.ExcelWriter(book) as writer:
+        pd.DataFrame({"a": ["x"]}).to_excel(writer, sheet_name="Notes", index=False)
+        pd.read_csv(path).to_excel(writer, sheet_name="Clients", index=False)
+    code, _, err = shell(*run, book, "--portfolio-sheet", "Notes")
+    assert code == 2
+    assert "c.xlsx, sheet Notes" in err
+    assert "The workbook also has Clients; choose one of these." in err
+    assert "--portfolio-sheet for portfolios" in err

@@ -100,6 +100,14 @@ def added(name: bytes, cell: bytes) -> bytes:
     return b"\n".join([first + b"," + name, *(line + b"," + cell for line in rest)]) + b"\n"
 
 
+# Ann held on through February, in which A gained a tenth; Bob moved.
+DATED = (
+    b"client,date,A,B\nAnn,2024-01-31,0.5,0.5\nBob,2024-01-31,1,0\n"
+    b"Ann,2024-02-29,0.5238,0.4762\nBob,2024-02-29,0.2,0.8\n"
+)
+ONE_MONTH = pd.DataFrame(
+    {"A": [0.02, 0.1], "B": [0.01, 0.0]}, index=pd.DatetimeIndex(["2024-01-31", "2024-02-29"])
+)
 LINES = CLEAN.strip().split(b"\n")
 PEOPLE = b"investor,A,B\nAnn,0.5,0.5\n"
 
@@ -380,4 +388,64 @@ PORTFOLIOS: dict[str, BadFile] = {
         {},
     ),
     "one column": (b"0.5\n0.6\n", {}),
+    "sums of three": (b"investor,A,B\nAnn,1.5,1.5\nBob,1,2\nCyd,2.5,0.5\n", {}),
+    "sums of a half": (b"investor,A,B\nAnn,0.25,0.25\nBob,0.1,0.4\nCyd,0.5,0\n", {}),
+    "sums of a half as cash": (
+        b"investor,A,B\nAnn,0.25,0.25\nBob,0.1,0.4\nCyd,0.5,0\n",
+        {"sums": "cash"},
+    ),
+    "weights of three in rows": (
+        b"investor,asset,weight\nAnn,A,1.5\nAnn,B,1.5\nBob,A,1\nBob,B,2\n",
+        {},
+    ),
+    "percentages among fractions": (PEOPLE + b"Bob,40,60\nCyd,0.1,0.9\n", {}),
+    "fractions among percentages": (
+        b"investor,A,B\nAnn,50,50\nBob,0.4,0.6\nCyd,10,90\nDan,70,29.9\n",
+        {},
+    ),
+    "percentages among fractions refused": (
+        PEOPLE + b"Bob,40,60\nCyd,0.1,0.9\n",
+        {"sums": "refuse"},
+    ),
+    "currencies mixed in every portfolio": (
+        b"investor,asset,value,currency\nAnn,A,10,USD\nAnn,B,20,EUR\n",
+        {},
+    ),
+    "a rate is missing": (
+        b"investor,asset,value,ccy\nAnn,A,10,USD\nAnn,B,20,EUR\nBob,A,5,USD\nBob,B,5,CHF\n",
+        {"rates": {"EUR": 1.0, "usd": 0.9}},
+    ),
+    "a rate of nothing": (PEOPLE, {"rates": {"USD": 0.0}}),
+    "two dates": (DATED, {}),
+    "two dates as a panel": (DATED, {"snapshots": "panel"}),
+    "two dates by date": (DATED, {"snapshots": "by date"}),
+    "one of two dates": (DATED, {"snapshots": "31.01.2024"}),
+    "a date that is not there": (DATED, {"snapshots": "2023-12-31"}),
+    "snapshots wrong": (DATED, {"snapshots": "all"}),
+    "drift wrong": (DATED, {"drift": "undo"}),
+    "drift kept": (DATED, {"returns": ONE_MONTH, "snapshots": "panel"}),
+    "drift left out": (DATED, {"returns": ONE_MONTH, "snapshots": "panel", "drift": "drop"}),
+    "drift and the latest choice": (DATED, {"returns": ONE_MONTH, "drift": "drop"}),
+    "a sheet that is not there": (two_sheets(), {"name": "clients.xlsx", "sheet": "Kunden"}),
+    "a sheet number that is not there": (two_sheets(), {"name": "clients.xlsx", "sheet": 4}),
+    "the wrong sheet": (two_sheets(), {"name": "clients.xlsx", "sheet": "Archive"}),
+    "a sheet of a text file": (PEOPLE, {"sheet": "Clients"}),
+    "damaged cells": (
+        with_part(
+            workbook([["investor", "A", "B"], ["Ann", 0.5, 0.5]]),
+            "xl/worksheets/sheet1.xml",
+            b"<v>0.5</v>",
+            b"<v>half</v>",
+        ),
+        {"name": "p.xlsx"},
+    ),
+    "a column beyond the last": (
+        with_part(
+            workbook([["investor", "A", "B"], ["Ann", 0.5, 0.5]]),
+            "xl/worksheets/sheet1.xml",
+            b'r="C2"',
+            b'r="ZZZ2"',
+        ),
+        {"name": "p.xlsx"},
+    ),
 }

@@ -352,7 +352,7 @@ def test_percent_amounts_and_shares_give_the_same_weights(people):
 
 def test_snapshots_of_one_investor_stay_apart():
     text = b"client,date,A,B\nAnn,2020-02-29,0.4,0.6\nBob,2020-01-31,1,0\nAnn,2020-01-31,0.5,0.5\n"
-    read = read_portfolios(text, name="x.csv")
+    read = read_portfolios(text, name="x.csv", snapshots="panel")
     assert read.weights.index.tolist() == ["Bob", "Ann", "Ann"]
     assert read.weights["A"].tolist() == [1, 0.5, 0.4]
     assert read.dates.dt.strftime("%Y-%m").tolist() == ["2020-01", "2020-01", "2020-02"]
@@ -563,3 +563,71 @@ def test_a_bar_in_every_name_is_no_separator():
     people = read_portfolios(text.encode(), ["A", "B"], name="bars.csv")
     assert people.weights.index[0] == "=cmd|0"
     assert people.weights.to_numpy().tolist() == [[0.4, 0.6]] * 20
+
+
+def test_attributes_that_are_dates_are_dates():
+    text = (
+        b"client;geboren am;Kunde seit;Geburtsdatum;Jahrgang;A;B\n"
+        b"Ann;x;01.02.2003;23.11.1985;1985;60;40\nBob;y;;01.02.1960;1960;20;80\n"
+    )
+    read = read_portfolios(text, name="x.csv")
+    assert read.dates is None
+    assert read.attributes["Geburtsdatum"].dt.strftime("%Y-%m-%d").tolist() == [
+        "1985-11-23",
+        "1960-02-01",
+    ]
+    assert read.attributes["Kunde seit"].isna().tolist() == [False, True]
+    assert read.attributes["Jahrgang"].tolist() == ["1985", "1960"]
+
+
+def test_a_panel_repeats_investors_and_keeps_their_dates():
+    text = b"client,date,A,B\nAnn,2020-02-29,0.4,0.6\nBob,2020-01-31,1,0\nAnn,2020-01-31,0.5,0.5\n"
+    latest = read_portfolios(text, name="x.csv")
+    assert latest.weights.index.tolist() == ["Bob", "Ann"]
+    assert latest.weights.loc["Ann"].tolist() == [0.4, 0.6]
+    by_date = read_portfolios(text, name="x.csv", snapshots="by date")
+    assert by_date.attributes["snapshot"].tolist() == ["2020-01-31", "2020-01-31", "2020-02-29"]
+    one = read_portfolios(text, name="x.csv", snapshots="2020-01-31")
+    assert one.weights.index.tolist() == ["Bob", "Ann"]
+    assert one.weights.loc["Ann"].tolist() == [0.5, 0.5]
+
+
+def test_the_report_has_two_parts():
+    text = b"client,A,B,total\nAnn,0.5,0.5,1\nBob,0.5,0.4,0.9\nCyd,0.333,0.666,0.999\n"
+    report = read_portfolios(text, name="x.csv").report
+    (needs,) = report.needs_you
+    assert "do not add up to one" in needs.what
+    assert [(cure.option, cure.value) for cure in needs.cures] == [
+        ("sums", "cash"),
+        ("sums", "refuse"),
+    ]
+    assert len(report.done_for_you) == 2
+    assert report.done_summary() == "2 things were done for you, in 1 row."
+    assert read_portfolios(b"client,A,B\nAnn,0.5,0.5\n").report.done_summary() == ""
+
+
+def test_a_sheet_is_chosen_by_what_it_holds():
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.title = "About"
+    for row in (["Fees", "2023"], ["Custody", 0.1], ["Trading", 0.2]):
+        book.active.append(row)
+    for name, rows in (
+        (
+            "Prices",
+            [["date", "A", "B"], *[[f"2020-0{m}-28", 100 + m, 99 - m] for m in range(1, 6)]],
+        ),
+        ("Holdings", [["client", "A", "B"], ["Ann", 0.5, 0.5], ["Bob", 0.2, 0.8]]),
+    ):
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    people = read_portfolios(file.getvalue(), ["A", "B"], name="all.xlsx")
+    assert people.guessed["sheet"].value == "Holdings"
+    assert people.guessed["sheet"].reason == "of 3 sheets it looks most like a table of portfolios"
+    history = read_returns(file.getvalue(), name="all.xlsx")
+    assert history.guessed["sheet"].value == "Prices"
+    assert list(history.prices) == ["A", "B"]

@@ -272,7 +272,59 @@ HOLDINGS: dict[str, tuple[str, dict[str, Any], dict[str, dict[str, float]]]] = {
     "several currencies": (
         "Client,Security,Value,Currency\nAnn,A,100,USD\nAnn,B,300,JPY\nBob,A,10,USD\n",
         {},
+        {"Bob": {"A": 1.0, "B": 0.0}},
+    ),
+    "several currencies at rates": (
+        "Client,Security,Value,Currency\nAnn,A,100,USD\nAnn,B,30000,JPY\nBob,A,10,USD\n",
+        {"rates": {"JPY": 0.01, "USD": 1}},
         {"Ann": {"A": 0.25, "B": 0.75}, "Bob": {"A": 1.0, "B": 0.0}},
+    ),
+    "german depots at two key dates": (
+        (
+            "Depotnummer;Stichtag;ISIN;Bezeichnung;Kurswert in EUR\n"
+            "4711;31.12.2023;IE00B4L5Y983;Welt;6.000,00\n"
+            "4711;31.12.2023;DE0001102580;Bund;4.000,00\n"
+            "4711;31.01.2024;IE00B4L5Y983;Welt;7.500,00\n"
+            "4711;31.01.2024;DE0001102580;Bund;2.500,00\n"
+            "4712;31.01.2024;DE0001102580;Bund;1.000,00\n"
+        ),
+        {},
+        {
+            "4711": {"IE00B4L5Y983": 0.75, "DE0001102580": 0.25},
+            "4712": {"IE00B4L5Y983": 0.0, "DE0001102580": 1.0},
+        },
+    ),
+    "french contracts in two currencies": (
+        (
+            "Contrat;Support;Devise;Montant\nC1;Monde;EUR;7 500,00\nC1;Oblig;CHF;2 500,00\n"
+            "C2;Monde;EUR;1 000,00\n"
+        ),
+        {"rates": {"EUR": 1.0, "CHF": 2.0}},
+        {"C1": {"Monde": 0.6, "Oblig": 0.4}, "C2": {"Monde": 1.0, "Oblig": 0.0}},
+    ),
+    "italian clients with birthdays": (
+        (
+            "Cliente;Data di nascita;Fondo A;Fondo B\nRossi;01/02/1960;60,0;40,0\n"
+            "Bianchi;23/11/1985;25,5;74,5\n"
+        ),
+        {},
+        {
+            "Rossi": {"Fondo A": 0.6, "Fondo B": 0.4},
+            "Bianchi": {"Fondo A": 0.255, "Fondo B": 0.745},
+        },
+    ),
+    "dutch pension plans over two years": (
+        (
+            "Klant;Jaar;Aandelen;Obligaties\nK1;2022;55,0;45,0\nK2;2022;70,0;30,0\n"
+            "K1;2023;60,0;40,0\nK2;2023;70,0;30,0\n"
+        ),
+        {"roles": {"Jaar": "date"}, "snapshots": "panel"},
+        {
+            "K1": {"Aandelen": 0.55, "Obligaties": 0.45},
+            "K2": {"Aandelen": 0.7, "Obligaties": 0.3},
+            "K1 again": {"Aandelen": 0.6, "Obligaties": 0.4},
+            "K2 again": {"Aandelen": 0.7, "Obligaties": 0.3},
+        },
     ),
     "a name nowhere but in notes below": (
         (

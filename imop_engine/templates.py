@@ -1,0 +1,133 @@
+"""Files to start from: templates to fill in, and samples that can be read as they are.
+
+The shell writes them, the app hands them out beside each uploader. Those of portfolios name the
+assets of the market they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from imop_engine.bundled import market, sample_portfolios
+from imop_engine.errors import InvalidInput
+
+# What each file is, in the words of somebody who has to fill it in.
+FORMS: Final[dict[str, str]] = {
+    "returns": "Return history: a row for each date, a column for each asset.",
+    "portfolios": "Portfolios: a row for each investor, a column for each asset.",
+    "holdings": "Holdings: a row for each investor, date and asset.",
+    "expected": "Expected returns per year: a row for each asset.",
+    "covariance": "Covariance per year: assets by assets.",
+}
+ASSETS: Final = ("Equity fund", "Bond fund", "Gold")
+INVESTORS: Final = ("Ann", "Bob")
+MONTHS: Final = pd.DatetimeIndex(["2024-01-31", "2024-02-29", "2024-03-31"], name="date")
+
+
+def template(form: str, assets: Sequence[str] = ASSETS) -> pd.DataFrame:
+    """A small table of a form, to be filled in.
+
+    Args:
+        form: Returns, portfolios, holdings, expected or covariance.
+        assets: What the columns, or the rows, are called.
+
+    >>> template("expected", ["A", "B"])["asset"].tolist()
+    ['A', 'B']
+    """
+    return _made(form, _TEMPLATES)(tuple(assets))
+
+
+def sample(form: str) -> pd.DataFrame:
+    """A whole table of a form; all but the returns belong together.
+
+    The returns are those of 20 stocks. Portfolios, holdings, expected returns and covariance are
+    the paper's eight securities and 1,000 simulated investors.
+
+    Args:
+        form: Returns, portfolios, holdings, expected or covariance.
+
+    >>> sample("expected").shape, sample("portfolios").shape
+    ((8, 2), (1000, 9))
+    """
+    return _made(form, _SAMPLES)()
+
+
+def _made(form: str, makers: dict[str, Callable[..., pd.DataFrame]]) -> Callable[..., pd.DataFrame]:
+    if form not in makers:
+        raise InvalidInput(f"There is no form {form!r}; choose {', '.join(FORMS)}.")
+    return makers[form]
+
+
+def _returns(assets: tuple[str, ...]) -> pd.DataFrame:
+    pattern = np.array([0.01, -0.005, 0.002])
+    values = {name: np.roll(pattern, place) for place, name in enumerate(assets)}
+    return pd.DataFrame(values, index=MONTHS).reset_index()
+
+
+def _portfolios(assets: tuple[str, ...]) -> pd.DataFrame:
+    held = _weights(len(assets))
+    table = pd.DataFrame(held, columns=list(assets))
+    table.insert(0, "segment", ["retail", "private"])
+    table.insert(0, "investor", INVESTORS)
+    return table
+
+
+def _weights(count: int) -> np.ndarray:
+    """Two portfolios: all alike up to the rounding, and half in the first asset."""
+    even = np.full(count, np.floor(1000 / count) / 1000)
+    half = np.full(count, 0.5 / max(count - 1, 1)).round(3)
+    for row in (even, half):
+        row[0] = 1.0 - row[1:].sum()
+    return np.vstack([even, half]).round(6)
+
+
+def _holdings(assets: tuple[str, ...]) -> pd.DataFrame:
+    held = _weights(len(assets))
+    return pd.DataFrame(
+        {
+            "investor": np.repeat(INVESTORS, len(assets)),
+            "date": np.repeat(MONTHS[-1:], 2 * len(assets)),
+            "asset": np.tile(assets, 2),
+            "weight": held.ravel(),
+        }
+    )
+
+
+def _expected(assets: tuple[str, ...]) -> pd.DataFrame:
+    return pd.DataFrame({"asset": assets, "expected_return": 0.05})
+
+
+def _covariance(assets: tuple[str, ...]) -> pd.DataFrame:
+    square = np.full((len(assets), len(assets)), 0.01) + 0.03 * np.eye(len(assets))
+    table = pd.DataFrame(square, columns=list(assets))
+    table.insert(0, "asset", assets)
+    return table
+
+
+def _history(name: str) -> pd.DataFrame:
+    """The returns of a bundled market that has any."""
+    history = market(name).history
+    assert history is not None
+    return history.reset_index()
+
+
+_TEMPLATES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
+    "returns": _returns,
+    "portfolios": _portfolios,
+    "holdings": _holdings,
+    "expected": _expected,
+    "covariance": _covariance,
+}
+_SAMPLES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
+    "returns": lambda: _history("us20"),
+    "portfolios": sample_portfolios,
+    "holdings": lambda: sample_portfolios("long"),
+    "expected": lambda: (
+        market("paper8").returns_by_asset.rename("expected_return").rename_axis("asset")
+    ).reset_index(),
+    "covariance": lambda: market("paper8").covariance_by_asset.rename_axis("asset").reset_index(),
+}

@@ -1,0 +1,226 @@
+"""A file made to harm ends in a sentence, within its processor time and memory, apart from us."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal, assert_series_equal
+
+from imop_engine.errors import ReadingStopped, RefusedRows, UnreadableFile
+from imop_engine.tables import apart, read_portfolios, read_returns, readers
+from imop_engine.tables.reading_limits import MEGABYTE, Budget
+from imop_engine.tables.transport import packed, unpacked
+from tables.hostile_files import PORTFOLIOS
+from tables.vendor_files import HISTORIES, HOLDINGS
+
+pytestmark = pytest.mark.skipif(not apart.CAN_FORK, reason="this system cannot fork")
+
+# What the issue allows a hostile file: processor seconds and bytes, the interpreter included. The
+# system ends a process within a second of its limit.
+MOST_SECONDS, MOST_MEMORY = 5.0, 500 * MEGABYTE
+GIVEN_UP = (
+    "was given up after 4 seconds of processor time, far more than a file of its size needs; "
+    "remove what is not part of the table, or save it as CSV."
+)
+UNPACK = "save the sheet as CSV or Parquet."
+# What a person sees. Where a slow machine spends the processor time first, GIVEN_UP is as right.
+SENTENCES = {
+    "shared strings": "bad, part xl/sharedStrings.xml: it would unpack to 170 MB, and at most 18 "
+    f"MB are unpacked of a file of 0.4 MB; {UNPACK}",
+    "styles": "bad, part xl/styles.xml: it would unpack to 145 MB, and at most 17 MB are unpacked "
+    f"of a file of 0.4 MB; {UNPACK}",
+    "empty cells": "bad, part xl/worksheets/sheet1.xml: it would unpack to 172 MB, and at most 60 "
+    f"MB are unpacked of a file of 0.5 MB; {UNPACK}",
+    "far cells": "bad, sheet Data: there are more than 25,000,000 cells, empty ones included; "
+    "remove empty rows and columns, or save the sheet as CSV or Parquet.",
+    "unclosed sheets": "bad is a damaged Excel file; open it and save it again.",
+    "repeated text": "bad unpacks to 133 MB or more, and at most 107 MB are unpacked of a file of "
+    "0.3 MB; split it, or save it as CSV.",
+    "repeated numbers": "bad unpacks to 106 MB or more, and at most 102 MB are unpacked of a file "
+    "of 0.1 MB; split it, or save it as CSV.",
+    "empty lines": "bad has more than 5,000,000 empty rows; remove them, or save the table alone.",
+    "nobody twice": "bad has 150,000 portfolios of 150,000 different assets, and at most "
+    "25,000,000 holdings are read; check that column asset names the assets, and leave out those "
+    "without a history.",
+    "many columns": "bad has no portfolio that can be used. First reason: bad, row 2: all that is "
+    "held are assets without a history: c0, c1, c2 and 19,996 more (100.00%); add their histories.",
+}
+
+
+@pytest.fixture
+def ended(monkeypatch) -> list[dict]:
+    """How reading processes ended, and what they took."""
+    seen: list[dict] = []
+    answers = apart._answers
+
+    def note(*arguments):
+        answer, how = answers(*arguments)
+        seen.append(how)
+        return answer, how
+
+    monkeypatch.setattr(apart, "_answers", note)
+    return seen
+
+
+def read(content: bytes, **options):
+    return apart.read_apart("portfolios", [content], {"name": "bad", **options})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SENTENCES)
+def test_a_hostile_file_ends_in_a_sentence_within_its_budget(case, ended) -> None:
+    with pytest.raises(UnreadableFile) as caught:
+        read(PORTFOLIOS[case](), assets=["A", "B"])
+    assert str(caught.value) in (SENTENCES[case], f"bad {GIVEN_UP}")
+    assert ended[0]["seconds"] <= MOST_SECONDS
+    assert ended[0]["memory"] <= MOST_MEMORY
+
+
+def test_a_long_cell_is_read_as_any_other() -> None:
+    people = read(PORTFOLIOS["long number"](), assets=["A", "B"])
+    assert people.weights.to_numpy().tolist() == [[0.5, 0.5]]
+
+
+def test_every_hostile_file_has_its_sentence() -> None:
+    assert {*SENTENCES, "long number"} == set(PORTFOLIOS)
+
+
+def test_processor_time_is_limited(monkeypatch, ended) -> None:
+    budget = Budget(1.0, 200 * MEGABYTE, 600.0)
+    monkeypatch.setattr(apart, "budget_of", lambda sources: budget)
+    with pytest.raises(UnreadableFile) as caught:
+        read(PORTFOLIOS["empty lines"]() * 2)
+    assert str(caught.value) == f"bad {GIVEN_UP}".replace("4 seconds", "1 seconds")
+    assert ended[0]["seconds"] <= 2.0
+
+
+def test_memory_is_limited(monkeypatch) -> None:
+    monkeypatch.setattr(apart, "budget_of", lambda sources: Budget(60.0, 20 * MEGABYTE, 600.0))
+    with pytest.raises(UnreadableFile, match="needs more than 20 MB of memory"):
+        read(PORTFOLIOS["repeated numbers"]())
+
+
+def test_the_budget_grows_with_the_file() -> None:
+    small, large = Budget.of("text", 1_000), Budget.of("text", 100 * MEGABYTE)
+    assert small.seconds < MOST_SECONDS
+    assert small.memory < MOST_MEMORY
+    assert large.seconds == 25.0
+    assert large.memory > 10 * 100 * MEGABYTE
+
+
+def test_whoever_leaves_stops_the_reading() -> None:
+    asked = []
+
+    def stop() -> bool:
+        asked.append(True)
+        return len(asked) > 2
+
+    with pytest.raises(ReadingStopped, match=r"Reading bad was stopped; choose the file again\."):
+        apart.read_apart("portfolios", [PORTFOLIOS["empty lines"]()], {"name": "bad"}, stop)
+    _wait_until_idle()
+
+
+def _wait_until_idle() -> None:
+    """Wait until the reading process has no children, which only a bug makes last for minutes."""
+    process = apart._PROCESS._process
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    for _ in range(3000):
+        if not children.read_text().split():
+            return
+        time.sleep(0.1)
+    raise AssertionError("a file that nobody waits for is still being read")
+
+
+def test_a_reading_process_that_was_killed_is_started_again() -> None:
+    read(b"investor,A,B\nAnn,0.5,0.5\n")
+    process = apart._PROCESS._process
+    os.kill(process.pid, 9)
+    process.wait()
+    assert len(read(b"investor,A,B\nAnn,0.5,0.5\n")) == 1
+    assert apart._PROCESS._process.pid != process.pid
+
+
+@pytest.mark.skipif(readers.data_size() == 0, reason="this system limits no memory")
+def test_the_shell_reads_within_the_same_budget(monkeypatch) -> None:
+    def greedy(source):
+        return np.ones(50_000_000)
+
+    monkeypatch.setattr(readers, "budget_of", lambda sources: Budget(60.0, 20 * MEGABYTE, 600.0))
+    monkeypatch.setitem(readers.READERS, "portfolios", greedy)
+    with pytest.raises(UnreadableFile, match="the file was given up as it needs more than 20 MB"):
+        readers.read_within_budget("portfolios", [b"x"], {})
+    assert len(greedy(b"x")) == 50_000_000  # and may afterwards have memory as before
+
+
+def same(ours, theirs) -> None:
+    assert ours.guessed == theirs.guessed
+    assert ours.report.sentences() == theirs.report.sentences()
+    assert_frame_equal(ours.report.to_frame(), theirs.report.to_frame())
+
+
+@pytest.mark.parametrize("case", [*HOLDINGS][::4])
+def test_portfolios_read_apart_are_the_same(case) -> None:
+    text, options, _ = HOLDINGS[case]
+    options = {"name": "file.csv", **options}
+    here = read_portfolios(text.encode(), **options)
+    there = apart.read_apart("portfolios", [text.encode()], options)
+    same(here, there)
+    assert_frame_equal(here.weights, there.weights)
+    assert_frame_equal(here.attributes, there.attributes)
+    assert here.roles == there.roles
+    if here.dates is not None:
+        assert_series_equal(here.dates, there.dates)
+
+
+@pytest.mark.parametrize("case", [*HISTORIES][::4])
+def test_histories_read_apart_are_the_same(case) -> None:
+    text, options, _ = HISTORIES[case]
+    options = {"name": "file.csv", **options}
+    here = read_returns(text.encode(), **options)
+    there = apart.read_apart("returns", [text.encode()], options)
+    same(here, there)
+    assert_frame_equal(here.returns, there.returns)
+    assert (here.prices is None) == (there.prices is None)
+
+
+def test_an_error_read_apart_is_the_same() -> None:
+    content = b"investor,A,B\nAnn,0.5,0.4\n"
+    with pytest.raises(RefusedRows) as caught:
+        read(content, strict=True)
+    assert str(caught.value).startswith("bad is refused, as strict reading was asked for.")
+    assert caught.value.report.rows_changed == 1
+
+
+def test_a_path_is_read_where_it_is(tmp_path) -> None:
+    path = tmp_path / "clients.csv"
+    path.write_bytes(b"investor,A,B\nAnn,0.5,0.5\n")
+    assert apart.read_apart("portfolios", [path], {}).name == "clients.csv"
+    with pytest.raises(UnreadableFile, match=r"There is no file .*none\.csv"):
+        apart.read_apart("portfolios", [tmp_path / "none.csv"], {})
+
+
+def test_a_frame_has_been_read_already() -> None:
+    frame = pd.DataFrame({"investor": ["Ann"], "A": [0.5], "B": [0.5]})
+    assert len(apart.read_apart("portfolios", [frame], {})) == 1
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"ours": ["os", "system", {}]},
+        {"ours": ["imop_engine.tables.apart", "close", {}]},
+        {"ours": ["imop_engine.errors", "ImopError", {}]},
+    ],
+)
+def test_only_our_own_values_are_made_of_an_answer(forged) -> None:
+    honest = packed("x")
+    tree = __import__("json").dumps(forged).encode()
+    sizes = f"[{len(tree)}]".encode()
+    with pytest.raises(TypeError, match="nothing that a reader returns"):
+        unpacked(len(sizes).to_bytes(8, "big") + sizes + tree)
+    assert unpacked(honest) == "x"
+    with pytest.raises(TypeError, match="a set is nothing"):
+        packed({1, 2})
