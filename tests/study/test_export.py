@@ -153,7 +153,7 @@ def test_a_study_is_exported_by_the_ending(name, written, study, tmp_path):
         assert set(document) == names
         estimate = [row["estimate"] for row in document["returns"]]
         known = study.frame_returns["estimate"].astype(object)
-    assert estimate == known.where(known.notna(), None).tolist()
+        assert estimate == known.where(known.notna(), None).tolist()
     else:
         assert set(openpyxl.load_workbook(path).sheetnames) == names
 
