@@ -57,7 +57,7 @@ def fits(size: Size, say: Say) -> list[Section]:
         "Errors: dirichlet ones of 0.02 are among the assets that an investor holds, gaussian ones "
         "of 0.005 put a little into every asset, and many returns tie. `unproven` is value − bound "
         "as a share of the value, `excess` how far the value lies above the cone solver's (below "
-        "zero: under it). cvxpy with Clarabel, its default tolerances, gets the same problem as one "
+        "zero: under it). cvxpy with Clarabel, at its default tolerances, solves the same as one "
         f"second-order cone program, up to {size.cone_investors:,} investors: beyond, its time and "
         "memory grow faster than the investors, and nothing is measured. A step of the fit costs "
         "one square root an investor, and about n² for each turning point of the frontier, of "

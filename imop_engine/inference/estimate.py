@@ -95,6 +95,7 @@ def estimate_returns(
     clusters: NDArray[np.int64] | None = None,
     trimming: bool = True,
     way: str | None = None,
+    history: Vector | None = None,
 ) -> Estimate:
     """Estimate the returns that investors believe in from all portfolios together.
 
@@ -105,6 +106,8 @@ def estimate_returns(
         clusters: a number for each row; rows with the same number are of one investor.
         trimming: whether investors far from every common frontier are set aside.
         way: the name of one way, where the analyst has chosen; None compares them.
+        history: yearly returns for assets that too few hold: what portfolios allow of them is at
+            most a bound, so they keep these up to it. None: they are at their bound.
 
     Returns:
         The estimate, who takes part in it, and how the ways compare.
@@ -116,7 +119,8 @@ def estimate_returns(
     found = trim(problem, Y, tiny, least) if trimming else _all_of(problem, Y)
     kept, limit = found.kept, found.limit
     trimming = bool(np.isfinite(limit))  # else there is no core to tell strangers from
-    fitted, notes = _fits(problem, Y[kept], tiny, (anchored(problem, found.theta).theta, *starts))
+    begin = _unheld_by_history(problem, Y, anchored(problem, found.theta).theta, tiny, history)
+    fitted, notes = _fits(problem, Y[kept], tiny, (begin, *starts))
     own = np.arange(len(Y)) if clusters is None else clusters
     chosen = way if way in fitted else _way(problem, Y[kept], tiny, fitted)
     explained = _explained(problem, Y[kept], tiny, fitted, own[kept])
@@ -150,6 +154,18 @@ def _noise(problem: Problem, Y: Matrix, theta: Vector) -> float:
         return estimate_noise(frontier, Y, frontier.project(Y)).sd
     except InvalidInput:  # too few residuals: the plain size of what is left
         return float(np.sqrt(np.mean((Y - frontier.project(Y).points) ** 2)))
+
+
+def _unheld_by_history(
+    problem: Problem, Y: Matrix, theta: Vector, tiny: float, history: Vector | None
+) -> Vector:
+    """Returns of assets that too few hold no higher than the history has them."""
+    if history is None:
+        return theta
+    holders = np.sum(Y > tiny, axis=0)
+    unheld = holders < least_investors(len(Y))
+    unheld &= ~np.any(problem.theta.equalities != 0.0, axis=0)
+    return np.where(unheld, np.minimum(theta, history), theta)
 
 
 def _without_scale(problem: Problem, Y: Matrix, starts: tuple[Vector, ...]) -> Estimate:

@@ -31,8 +31,9 @@ IMPLIED: Final = "implied by the average portfolio"
 # must show in assets that an investor cannot want, too (`trimming.stray_limit`): where nothing
 # strays there, investors depart from the frontier for reasons of their own, not by error.
 SMALL_ERRORS: Final = 0.02
-# Two turns of least squares and estimating equations; see `settle`.
-TURNS: Final = 2
+# Two local searches take turns, because each gets over what stops the other: `polish` takes the
+# steepest way down in the squared distances, `refine` solves the estimating equations.
+TURNS: Final = 4
 GAINED: Final = 0.01  # of the squared distances; less is no reason for another turn
 # The solution of the estimating equations may be this much worse than the least squares and still
 # be the better answer: those take small holdings that are noise for belief.
@@ -70,16 +71,14 @@ def errors_in_holdings(problem: Problem, Y: Matrix, tiny: float, start: Vector) 
     solution: Refined | None = None
     for _ in range(TURNS):
         before = least
-        solution = refine_counts(problem, Y, best)
-        loss = total_loss(problem, Y, solution.theta)
-        if loss < least:
-            best, least = solution.theta, loss
-        if solution.converged and loss <= (1.0 + SLACK) * least:
-            break
         polished = polish(problem, Y, best).theta
         loss = total_loss(problem, Y, polished)
         if loss < least:
             best, least = polished, loss
+        solution = refine_counts(problem, Y, best)
+        loss = total_loss(problem, Y, solution.theta)
+        if loss < least:
+            best, least = solution.theta, loss
         if least >= (1.0 - GAINED) * before:
             break
     if solution is not None and total_loss(problem, Y, solution.theta) <= (1.0 + SLACK) * least:

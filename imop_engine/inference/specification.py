@@ -132,7 +132,9 @@ def _piled(Y: Matrix, X: Matrix) -> tuple[float, float]:
     if wide.size == 0:
         return 0.0, 0.0
     at = int(np.argmax(wide))
-    return float(wide[at]) / max(1, len(Y)), float(edges[at + 1])
+    there = Y[(edges[at] <= Y) & (edges[at + 2] >= Y)]  # the value itself, not the edge of a bin
+    value = float(np.median(there)) if there.size else float(edges[at + 1])
+    return float(wide[at]) / max(1, len(Y)), value
 
 
 def _least_holding(Y: Matrix) -> float:

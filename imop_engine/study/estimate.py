@@ -133,8 +133,9 @@ def estimate_study(
     Y = data.decisions[:rounds]
     clusters = investor_clusters(data, Y)
     found = estimate_returns(
-        problem, Y, (stream,), clusters, settings.trim, WAYS.get(settings.errors)
-    )
+        problem, Y, (stream,), clusters, settings.trim, WAYS.get(settings.errors),
+        np.asarray(data.expected_returns, dtype=np.float64),
+    )  # fmt: skip
     periods = data.market.periods
     joint, explained = _joint(found, Y, clusters, periods)
     if explained is not None and explained < found.explained[IMPLIED]:

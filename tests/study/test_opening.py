@@ -164,7 +164,6 @@ def test_resuming_refuses_another_loss(given):
     ("wrong", "said"),
     [
         ({"loss": "gap"}, "there is no loss 'gap'; use one of distance, efficiency"),
-        ({"loss": "efficiency", "algorithm": "newton"}, "has one exact update for each portfolio"),
         ({"start": "best"}, "there is no start 'best'; choose one of efficiency, search"),
     ],
 )
