@@ -162,7 +162,7 @@ def _unheld_by_history(
     """Returns of assets that too few hold no higher than the history has them."""
     if history is None:
         return theta
-    holders = np.sum(Y > tiny, axis=0)
+    holders = np.sum(tiny < Y, axis=0)
     unheld = holders < least_investors(len(Y))
     unheld &= ~np.any(problem.theta.equalities != 0.0, axis=0)
     return np.where(unheld, np.minimum(theta, history), theta)
