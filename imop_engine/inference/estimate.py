@@ -30,7 +30,7 @@ from imop_engine.inference.estimators import (
     way_of_errors,
 )
 from imop_engine.inference.first_order import Positions, anchored
-from imop_engine.inference.fit import estimate_noise, implied_returns
+from imop_engine.inference.fit import AT_BOUND, estimate_noise, implied_returns
 from imop_engine.inference.trimming import (
     Trimmed,
     coarse_holding,
@@ -119,8 +119,8 @@ def estimate_returns(
     found = trim(problem, Y, tiny, least) if trimming else _all_of(problem, Y)
     kept, limit = found.kept, found.limit
     trimming = bool(np.isfinite(limit))  # else there is no core to tell strangers from
-    begin = _unheld_by_history(problem, Y, anchored(problem, found.theta).theta, tiny, history)
-    fitted, notes = _fits(problem, Y[kept], tiny, (begin, *starts))
+    begin = (anchored(problem, found.theta).theta, *starts)
+    fitted, notes = _fits(problem, Y[kept], tiny, begin, history)
     own = np.arange(len(Y)) if clusters is None else clusters
     chosen = way if way in fitted else _way(problem, Y[kept], tiny, fitted)
     explained = _explained(problem, Y[kept], tiny, fitted, own[kept])
@@ -164,7 +164,7 @@ def _unheld_by_history(
         return theta
     holders = np.sum(tiny < Y, axis=0)
     unheld = holders < least_investors(len(Y))
-    unheld &= ~np.any(problem.theta.equalities != 0.0, axis=0)
+    unheld &= ~np.any(np.abs(problem.theta.equalities) > AT_BOUND, axis=0)
     return np.where(unheld, np.minimum(theta, history), theta)
 
 
@@ -183,13 +183,21 @@ def _all_of(problem: Problem, Y: Matrix) -> Trimmed:
 
 
 def _fits(
-    problem: Problem, Y: Matrix, tiny: float, starts: tuple[Vector, ...]
+    problem: Problem,
+    Y: Matrix,
+    tiny: float,
+    starts: tuple[Vector, ...],
+    history: Vector | None,
 ) -> tuple[dict[str, Fitted], tuple[str, ...]]:
     """Each way from the start whose frontier is nearest to the portfolios."""
     others = [ESTIMATORS[IMPLIED](problem, Y, tiny, starts[0]).theta]
     with suppress(ImopError, np.linalg.LinAlgError):  # the others will do
         others.append(fit_efficiency(problem, Positions.of(problem, Y, tiny).portfolios).theta)
-    inside = [problem.theta.nearest(one) for one in (*starts, *others) if np.all(np.isfinite(one))]
+    inside = [
+        problem.theta.nearest(_unheld_by_history(problem, Y, one, tiny, history))
+        for one in (*starts, *others)
+        if np.all(np.isfinite(one))
+    ]
     losses = [float(np.sum(_distances(problem, Y, one) ** 2)) for one in inside]
     start = inside[int(np.argmin(losses))]
     fitted: dict[str, Fitted] = {}

@@ -26,7 +26,7 @@ from imop_engine.problem import Problem
 
 HOLDINGS: Final = "errors in holdings"
 BELIEFS: Final = "beliefs differ"
-IMPLIED: Final = "implied by the average portfolio"
+IMPLIED: Final = "implied returns"
 # Independent errors in holdings up to this are what intervals were seen to hold for. Larger ones
 # must show in assets that an investor cannot want, too (`trimming.stray_limit`): where nothing
 # strays there, investors depart from the frontier for reasons of their own, not by error.

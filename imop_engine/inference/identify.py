@@ -328,7 +328,7 @@ def report(
         )
         for i in range(problem.n)
     )  # fmt: skip
-    errors = np.where(estimated, sources.standard_errors, np.nan)
+    errors = np.where(estimated, sources.errors_without_bias, np.nan)
     return Identification(
         problem, r, low, high, status, investors, sentences, sources.given_anchors,
         errors, noise, sources.bias, step, solution.converged,

@@ -83,6 +83,13 @@ class Sources:
         result: Vector = np.sqrt(np.sum(list(self.variances.values()), axis=0))
         return result
 
+    @property
+    def errors_without_bias(self) -> Vector:
+        """Of each return, all sources but the unsure part of the bias."""
+        parts = [part for name, part in self.variances.items() if name != "noise"]
+        result: Vector = np.sqrt(np.sum(parts, axis=0))
+        return result
+
     def to_frame(self, names: tuple[str, ...]) -> pd.DataFrame:
         """asset, then the share of the interval's variance that comes from each source.
 

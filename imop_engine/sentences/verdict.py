@@ -18,7 +18,7 @@ WORDS: Final = {"poor": "Poor", "caution": "Caution", "note": "Note"}  # severit
 WAYS: Final = {
     "errors in holdings": "Investors are taken to believe the same and to err in what they hold",
     "beliefs differ": "Each investor is taken to believe in returns of her own, around common ones",
-    "implied by the average portfolio": (
+    "implied returns": (
         "The returns are those under which the average portfolio is the best one; nothing is "
         "learned from how investors differ"
     ),

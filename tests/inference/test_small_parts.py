@@ -86,7 +86,7 @@ def test_the_status_of_an_asset_without_information(dead, low, high, status):
     problem = SimpleNamespace(n=1, theta=SimpleNamespace(lower=np.zeros(1), upper=np.ones(1)))
     subspace = SimpleNamespace(open_assets=np.zeros(1, bool))
     found = identify._statuses(
-        problem, np.full(1, 0.15), np.zeros(1), np.ones(1), np.zeros(1, bool), np.zeros(1, bool),
+        problem, np.zeros(1), np.ones(1), np.zeros(1, bool), np.zeros(1, bool),
         np.array([dead]), subspace, bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
     )  # fmt: skip
     assert found == (status,)

@@ -10,8 +10,10 @@ import pytest
 
 import imop_engine as imop
 from imop_engine.bundled import market
+from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.anchors import ordered_anchors
-from imop_engine.inference.identify import identification
+from imop_engine.inference.identify import sandwich_covariance
+from imop_engine.inference.information import information
 from imop_engine.inference.specification import specification
 from imop_engine.study.checks import CAUTION, NOTE, POOR, Check, _fit, _given, verdict_of
 from imop_engine.study.estimate import investor_clusters
@@ -201,7 +203,7 @@ def test_noise_little_explained_and_the_baseline_are_said():
     def said(**values):
         out = {}
         shares = {"errors in holdings": 0.1, "beliefs differ": 0.2, values["way"]: 0.2}
-        shares |= {"implied by the average portfolio": 0.3}
+        shares |= {"implied returns": 0.3}
         estimate = SimpleNamespace(found=SimpleNamespace(way=values["way"], explained=shares))
         study = SimpleNamespace(
             estimate=estimate, noise_sd=values.get("noise", 0.01), dispersion=0.0312,
@@ -216,7 +218,7 @@ def test_noise_little_explained_and_the_baseline_are_said():
     assert said(way="errors in holdings", explained=0.4)["explained"][0] == CAUTION
     assert said(way="errors in holdings", explained=0.2)["explained"][0] == POOR
     assert "3.12 % a year" in said(way="beliefs differ", explained=0.9)["beliefs"][1]
-    below = said(way="implied by the average portfolio", explained=0.3)
+    below = said(way="implied returns", explained=0.3)
     assert below["baseline"][0] == POOR
     assert "20.0" in below["baseline"][1]
     assert "30.0" in below["baseline"][1]
@@ -323,11 +325,12 @@ def test_the_same_portfolios_five_times_are_counted_once():
     five, own = np.vstack([held] * 5), np.tile(np.arange(150), 5)
     again = imop.refine(problem, five, R)
     np.testing.assert_allclose(again.theta, once.theta, atol=1e-7)
-    sizes = [
-        np.sqrt(identification(problem, once.theta, Y, noise_sd=0.002, clusters=clusters)
-                .sources.variances["sample"])
-        for Y, clusters in ((held, np.arange(150)), (five, own), (five, None))
-    ]  # fmt: skip
+    sizes = []
+    for Y, clusters in ((held, np.arange(150)), (five, own), (five, None)):
+        info = information(imop.efficient_frontier(problem, once.theta), Y)
+        subspace = IdentifiedSubspace.of(problem.theta, info.hessian)
+        found = sandwich_covariance(info, subspace, subspace.inverse, 0.0, clusters)
+        sizes.append(np.sqrt(np.diag(found)))
     np.testing.assert_allclose(sizes[1], sizes[0], rtol=0.02)
     np.testing.assert_allclose(sizes[2] * np.sqrt(5), sizes[0], rtol=0.02)
 

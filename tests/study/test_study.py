@@ -416,6 +416,7 @@ def test_the_folder_holds_nothing_that_runs(study, tmp_path):
     names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
     assert names == {
         "returns.csv", "investors.csv", "frontier.csv", "distribution.csv", "run.json",
+        "checks.csv", "differences.csv", "sources.csv",
         "report.html", "inputs/moments.csv", "inputs/portfolios.parquet",
         "inputs/attributes.parquet", "inputs/reading.csv", "inputs/checkpoint.npz",
     }  # fmt: skip
