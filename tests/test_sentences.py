@@ -43,8 +43,8 @@ def known(status, **other):
             known("bounded above", holders=1),
             (
                 "Gold returns at most 6.00 %: 8 of 9 investors do not hold it, and would if it "
-                "returned more (1 does, too few or too little to go by). The portfolios say no more "
-                "than that."
+                "returned more (1 does, too few or too little to go by). The portfolios say no "
+                "more than that."
             ),
         ),
         (
