@@ -12,6 +12,7 @@ import pytest
 import imop_benchmarks as bench
 
 SECTIONS = {
+    "gap_agreement", "gap_file", "gap_fits", "gap_rounds",
     "gurobi", "gurobi_tuned", "algorithms", "assets", "second_order", "weights", "rounds",
     "stream", "frontier", "forward", "start",
 }  # fmt: skip
@@ -50,7 +51,11 @@ def test_every_measurement_is_a_positive_number(report: dict) -> None:
         for row in section["rows"]:
             for name, value in row.items():
                 if name.endswith(("_us", "_ms", "us", "ratio", "seconds", "per_second")):
-                    assert value > 0, (section["name"], name)
+                    # beyond its limit the cone solver is not asked, and has no time
+                    assert (value is None and name.startswith("cone")) or value > 0, (
+                        section["name"],
+                        name,
+                    )
 
 
 @pytest.mark.slow

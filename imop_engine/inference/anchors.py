@@ -139,7 +139,7 @@ def history_anchors(
             "assets or portfolios whose returns you know as anchors."
         )
     earned = float(low @ history), float(high @ history)
-    if mean_covariance is not None:
+    if mean_covariance is not None and earned[1] <= earned[0]:
         values, _ = ordered_anchors(np.array([low, high]), history, mean_covariance)
         earned = float(values[0]), float(values[1])
     if earned[1] <= earned[0]:

@@ -194,6 +194,8 @@ def anchor_covariance(data: StudyData, settings: StudySettings, problem: Problem
         return None
     rows = problem.theta.equalities
     returns = np.asarray(data.expected_returns, dtype=np.float64)
+    if len(rows) != 2 or np.diff(rows @ returns)[0] > 0.0:
+        return np.asarray(rows @ error @ rows.T)
     return ordered_anchors(rows, returns, error)[1]
 
 

@@ -423,7 +423,7 @@ def test_prices_from_yahoo_come_from_the_cache_when_offline(shell, tmp_path, mon
         (("learn", "{ok}", "--weights", "few"), "--weights is 'few'"),
         (("learn", "{ok}", "--algorithm", "magic"), "no algorithm 'magic'"),
         (("learn", "{ok}", "--loss", "gap"), "no loss 'gap'; use one of distance, efficiency"),
-        (("learn", "{ok}", "--loss", "efficiency", "--algorithm", "full"), "leave algorithm"),
+        (("learn", "{ok}", "--loss", "efficiency", "--algorithm", "full"), "take algorithm"),
         (("learn", "{ok}", "--start", "there"), "no start 'there'; choose one of efficiency"),
         (("demo", "--loss", "gap"), "no loss 'gap'"),
         (("learn", "{ok}", "--sums", "ignore"), "sums"),

@@ -23,7 +23,7 @@ def commands() -> list[list[str]]:
 def test_every_command_of_the_tour_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     given = commands()
-    assert {one[1] for one in given} == {"simulate", "learn", "frontier"}
+    assert {one[1] for one in given} == {"simulate", "learn", "frontier", "template"}
     for name, *arguments in given:
         assert name == "imop"
         with pytest.raises(SystemExit) as ended:

@@ -62,7 +62,10 @@ def test_a_study_is_what_its_parts_say(study, moments, portfolios):
     learner = imop.OnlineLearner(problem, weights="exact", theta0=start)
     learner.partial_fit(portfolios)
     np.testing.assert_array_equal(study.state.learned.theta, learner.theta_)
-    found = estimate_returns(problem, held, (learner.theta_,), study.estimate.clusters)
+    history = moments[0].to_numpy()
+    found = estimate_returns(
+        problem, held, (learner.theta_,), study.estimate.clusters, history=history
+    )
     np.testing.assert_array_equal(study.theta, found.theta)
     assert (found.way, found.notes) == (HOLDINGS, ())
     np.testing.assert_array_equal(found.kept, study.estimate.kept)
