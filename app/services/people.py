@@ -360,14 +360,7 @@ def shown_rows(
 
 
 def page_of(people: Investors, rows: np.ndarray, page: int, size: int) -> pd.DataFrame:
-    """One page of the table of portfolios, holdings in percent.
-
-    Args:
-        people: The investors as they were read or drawn.
-        rows: The row numbers that are listed, from 0.
-        page: Which page of them, from 0.
-        size: How many rows a page has.
-    """
+    """One page of the table of portfolios, holdings in percent."""
     known = people.attributes
     if people.dates is not None and "date" not in known.columns:
         known = known.copy()
@@ -392,13 +385,7 @@ def offers_sample(market: MarketSettings, box: FileBox) -> bool:
 
 @sentences
 def check(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> Investors:
-    """Read a batch; what cannot be read raises and changes nothing.
-
-    Args:
-        market: The chosen market.
-        batch: Which file or simulation.
-        box: The files of the workspace.
-    """
+    """Read a batch on a market from the files in its box; what cannot be read raises."""
     return _load(market, InvestorSettings((batch,)), box)
 
 
