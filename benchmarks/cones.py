@@ -6,6 +6,7 @@ over the returns: a second-order cone for each investor.
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from typing import Any
 
@@ -26,25 +27,22 @@ def by_clarabel(problem: Problem, Y: Array, **options: Any) -> float:
         Y: Portfolios within its caps, one in each row.
         **options: Of Clarabel; none are its defaults.
     """
-    import cvxpy as cp
-
+    cp: Any = importlib.import_module("cvxpy")  # untyped
     root = np.linalg.cholesky(problem.covariance).T
     T, n, theta = len(Y), problem.n, problem.theta
     r = cp.Variable(n)
     level, capped, risk = cp.Variable(T), cp.Variable((T, n), nonneg=True), cp.Variable((T, n))
-    ones = np.ones((T, 1))
+    levels = cp.reshape(level, (T, 1), order="C") @ np.ones((1, n))
+    returns = np.ones((T, 1)) @ cp.reshape(r, (1, n), order="C")
     conditions = [
-        cp.reshape(level, (T, 1), order="C") @ np.ones((1, n)) + capped + risk @ root
-        >= ones @ cp.reshape(r, (1, n), order="C"),
+        levels + capped + risk @ root >= returns,
         r >= theta.lower,
         r <= theta.upper,
         theta.equalities @ r == theta.values,
     ]
     own = np.linalg.norm(Y @ root.T, axis=1)
-    total = (
-        cp.sum(level) + cp.sum(capped @ problem.upper) + own @ cp.norm(risk, axis=1)
-        - Y.sum(axis=0) @ r
-    )  # fmt: skip
+    capped_total = cp.sum(capped @ problem.upper)
+    total = cp.sum(level) + capped_total + own @ cp.norm(risk, axis=1) - Y.sum(axis=0) @ r
     program = cp.Problem(cp.Minimize(total), conditions)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the last digits are out of reach at ties
@@ -58,8 +56,7 @@ def by_gurobi(problem: Problem, Y: Array) -> float:
         problem: A portfolio problem.
         Y: Portfolios within its caps, one in each row.
     """
-    import gurobipy as gp
-
+    gp: Any = importlib.import_module("gurobipy")
     root = np.linalg.cholesky(problem.covariance).T
     n, theta = problem.n, problem.theta
     with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
