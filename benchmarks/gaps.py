@@ -53,16 +53,16 @@ def fits(size: Size, say: Say) -> list[Section]:
         rows.append(row)
     how = (
         "Seconds for the returns that leave the least on the table, with their proof; anchors are "
-        "what the bold and the cautious half earn. "
-        "Errors: dirichlet ones of 0.02 are among the assets that an investor holds, gaussian ones "
-        "of 0.005 put a little into every asset, and many returns tie. `unproven` is value − bound "
-        "as a share of the value, `excess` how far the value lies above the cone solver's (below "
-        "zero: under it). cvxpy with Clarabel, at its default tolerances, solves the same as one "
-        f"second-order cone program, up to {size.cone_investors:,} investors: beyond, its time and "
-        "memory grow faster than the investors, and nothing is measured. A step of the fit costs "
-        "one square root an investor, and about n² for each turning point of the frontier, of "
-        "which there are one to two for each asset: n³. Its limit is memory, 8 bytes an investor, "
-        "and covariances without full rank, where proofs need cutting planes."
+        "what the bold and the cautious half earn. Errors: dirichlet ones of 0.02 are among the "
+        "assets that an investor holds, gaussian ones of 0.005 put a little into every asset. "
+        "`unproven` is value − bound as a share of the value, `excess` how far the value lies "
+        "above the cone solver's (below zero: under it). cvxpy with Clarabel, its default "
+        "tolerances, gets the same problem as one second-order cone program, up to "
+        f"{size.cone_investors:,} investors: beyond, its time and memory grow faster than the "
+        "investors, and nothing is measured. A step of the fit costs one square root an investor, "
+        "and about n² for each turning point of the frontier, of which there are one to two for "
+        "each asset: n³. Its limits are memory, 8 bytes an investor, and covariances without full "
+        "rank, where proofs need cutting planes."
     )
     return [Section("gap_fits", "Return left on the table: all investors at once", how, rows)]
 

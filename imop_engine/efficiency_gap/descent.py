@@ -13,6 +13,9 @@ from imop_engine.efficiency_gap.value import Value
 from imop_engine.problem import ParameterSet, Problem, project_rows
 
 MOST_STEPS: Final = 200  # in one stage; it takes about ten
+SHORTER: Final = 0.1  # share of a step: one that fails is taken anew with more damping
+SHORTEST: Final = 1e-10  # ... and this one, where it is damped
+DAMPED: Final = 1.0  # as much as the value curves on average
 MOST_DAMPING: Final = 1e8
 UNDAMPED: Final = 1e-9  # directions with less curvature are flat; others have converged by then
 ENOUGH: Final = 1e-4  # of the decrease that the slope promises makes a step good
@@ -35,27 +38,30 @@ def descend(
     cuts.add(point)
     basis = plane_basis(problem.theta.projector)
     damping, steps, last = 1e-3, 0, -np.inf
-    while steps < MOST_STEPS:
+    while steps < MOST_STEPS and damping < MOST_DAMPING:
         target = _newton_target(problem.theta, basis, point, damping)
-        while target is None and damping < MOST_DAMPING:  # too ill-conditioned: a shorter step
+        if target is None:  # too ill-conditioned: a shorter step
             damping *= 100.0
-            target = _newton_target(problem.theta, basis, point, damping)
-        if target is None:
-            break
+            continue
         step = target - point.theta
         slope = float(point.gradient @ step)
         # what cannot be told from rounding in the value still shows in the gradient
         rounding = ROUNDING * sample.count * float(np.abs(point.theta).max())
-        ended = -slope < rounding and slope < 0.25 * last and damping <= UNDAMPED
-        if -slope <= 0.0 or ended:
+        hidden = -slope < rounding
+        if -slope <= 0.0 or (hidden and slope < 0.25 * last and damping <= UNDAMPED):
             break
-        trial, share = _step(problem, sample, point, step, most, rounding)
+        last_resort = damping >= DAMPED
+        shortest = SHORTEST if last_resort else SHORTER
+        trial, share = _step(problem, sample, point, step, most, rounding, shortest)
         if share == 0.0:
-            break
+            if hidden or last_resort:
+                break
+            damping = min(max(damping, UNDAMPED) * 10.0, DAMPED)  # shorter where it hardly curves
+            continue
         steps += 1
         cuts.add(trial)
         point, last = trial, slope
-        damping = max(damping * 0.1, 1e-13) if share == 1.0 else min(damping * 4.0, 1.0)
+        damping = max(damping * 0.1, 1e-13) if share == 1.0 else min(damping * 4.0, DAMPED)
     return point, steps
 
 
@@ -66,6 +72,7 @@ def _step(
     step: Vector,
     most: float,
     rounding: float,
+    shortest: float,
 ) -> tuple[Value, float]:
     """Along a step, halved until the value falls as it should, or the slope does within rounding.
 
@@ -73,7 +80,7 @@ def _step(
     """
     slope = float(point.gradient @ step)
     share = 1.0
-    while share > 1e-10:
+    while share > shortest:
         trial = Value.at(problem, sample, point.theta + share * step, most)
         falls = trial.smoothed <= point.smoothed + ENOUGH * share * slope
         level = trial.smoothed <= point.smoothed + rounding

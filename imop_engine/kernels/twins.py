@@ -120,20 +120,27 @@ def measure_risk(Q, count, stretches):
     xs, ds = stretches.xs, stretches.ds
     V, b, c = stretches.V, stretches.b, stretches.c
     n = Q.shape[0]
+    held = np.empty(n, np.int64)
     for k in range(count):
         V[k] = 0.0
         b[k] = 0.0
         c[k] = 0.0
+        m = 0
         for i in range(n):
+            if xs[k, i] != 0.0 or ds[k, i] != 0.0:
+                held[m] = i
+                m += 1
+        for p in range(m):
+            i = held[p]
             qx = 0.0
             qd = 0.0
-            if xs[k, i] != 0.0 or ds[k, i] != 0.0:
-                for j in range(n):
-                    qx += Q[i, j] * xs[k, j]
-                    qd += Q[i, j] * ds[k, j]
-                V[k] += xs[k, i] * qx
-                b[k] += ds[k, i] * qx
-                c[k] += ds[k, i] * qd
+            for q in range(m):
+                j = held[q]
+                qx += Q[i, j] * xs[k, j]
+                qd += Q[i, j] * ds[k, j]
+            V[k] += xs[k, i] * qx
+            b[k] += ds[k, i] * qx
+            c[k] += ds[k, i] * qd
         if k > 0:
             V[k] = max(V[k], V[k - 1])  # by rounding alone it may seem to fall
 
@@ -256,7 +263,8 @@ def curvature(Q, r, count, stretches, by_stretch, H):
             if states[k, i] == FREE:
                 pull = own * ds[k, i] / along if along > 0.0 else 0.0
                 for j in range(n):
-                    H[i, j] += total * M[i, j] - pull * ds[k, j]
+                    if states[k, j] == FREE:
+                        H[i, j] += total * M[i, j] - pull * ds[k, j]
 
 
 @compiled

@@ -9,6 +9,8 @@ import pytest
 import imop_engine as imop
 import reference
 import reference_efficiency as naive
+from imop_benchmarks.cones import by_gurobi
+from imop_benchmarks.gaps import random_problem
 from imop_engine.errors import InvalidInput
 
 Q, TRUE = reference.SECURITIES_COVARIANCE, reference.SECURITIES_RETURN
@@ -149,12 +151,23 @@ def test_the_fit_is_at_least_as_good_as_a_cone_solvers(seed):
     found = imop.fit_efficiency(problem, held)
     moved = imop.efficiency(problem, found.theta, held).moved
     best, _ = naive.fit(problem, within(problem, held) if np.any(moved > 0) else held)
+    assert found.certified
     assert found.value <= best + 1e-7 * best + 1e-8
     assert found.bound <= best + 1e-7 * best + 1e-8
     assert problem.theta.contains(found.theta)
     assert found.value == pytest.approx(
         imop.efficiency(problem, found.theta, held).gaps.sum(), abs=1e-8
     )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_fit_of_few_is_what_gurobi_finds(seed):
+    pytest.importorskip("gurobipy")
+    problem, held = random_problem(seed, small=True)
+    found, best = imop.fit_efficiency(problem, held), by_gurobi(problem, held)
+    assert found.certified
+    # its own tolerance is 1e-9 in every constraint, of which there are some for each investor
+    assert found.value == pytest.approx(best, rel=1e-7, abs=2e-8 * len(held))
 
 
 def seen(count: int, seed: int = 0, noise: float = 0.0) -> np.ndarray:
@@ -169,7 +182,7 @@ def seen(count: int, seed: int = 0, noise: float = 0.0) -> np.ndarray:
 
 def starts():
     rng = np.random.default_rng(5)
-    return [None, np.zeros(8), np.full(8, 0.1), *rng.uniform(0.0, 1.0, (4, 8))]
+    return [None, np.zeros(8), np.full(8, 0.1), *rng.uniform(0.0, 1.0, (20, 8))]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
@@ -211,6 +224,19 @@ def test_chunks_frames_and_arrays_give_the_same_digits_up_to_rounding():
         assert found.investors == 500, name
         assert found.theta == pytest.approx(whole.theta, abs=1e-10), name
         assert found.value == pytest.approx(whole.value, rel=1e-10), name
+
+
+def test_returns_that_tie_at_the_answer_are_found_and_proven():
+    # the boldest share their wealth evenly between two assets: these earn the same
+    problem = imop.portfolio_problem(
+        np.diag([0.01, 0.04, 0.04]), bounds=(-1.0, 1.0), anchors={0: 0.02, 1: 0.06}
+    )
+    share = np.linspace(0.2, 1.0, 30)
+    held = np.column_stack([1.0 - share, share / 2, share / 2])
+    held[-5:] = [[0, 1, 0], [0, 0, 1], [0, 0.7, 0.3], [0, 0.2, 0.8], [0, 0.5, 0.5]]
+    fit = imop.fit_efficiency(problem, held, theta0=[0.02, 0.06, 0.5])
+    assert fit.certified
+    assert fit.theta[2] == pytest.approx(0.06, abs=1e-9)
 
 
 def test_an_asset_that_nobody_holds_is_reported_as_open():

@@ -1,26 +1,35 @@
 """One quick run of everything, shared by the tests."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from imop_engine.locking import alone
+
 IMOP = Path(sys.executable).with_name("imop")
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("reproduce")
+    """One for the whole run of tests: worker processes share what lies above their own."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "reproduce"
 
 
 @pytest.fixture(scope="session")
 def results(folder):
-    command = [IMOP, "reproduce", "all", "--quick", "--json", "--out", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    told = folder.with_suffix(".json")
+    with alone(folder.with_suffix(".lock")):  # whoever comes second finds it done
+        if not told.exists():
+            command = [IMOP, "reproduce", "all", "--quick", "--json", "--out", folder]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            told.write_text(done.stdout)
+    return json.loads(told.read_text())
 
 
 @pytest.fixture(scope="session")

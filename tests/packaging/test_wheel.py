@@ -1,6 +1,7 @@
 """The wheel, alone in a fresh environment away from the checkout, does what the checkout does."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from imop_engine import compiling
 from servers import end, first_answer, reserved_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +61,25 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = folder / "python"
     pip = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
     run(*pip, "--quiet", "--constraint", CONSTRAINTS, wheel, cwd=home)
+    hand_over_compiled_code(python, home)
     return folder
+
+
+def hand_over_compiled_code(python: Path, home: Path) -> None:
+    """Give the wheel the checkout's compiled code, which costs two minutes of processor to make.
+
+    Its folder is named by a digest of all kernels: the wheel's own digest says that its kernels are
+    the checkout's to the last byte, or this fails.
+    """
+    code = (
+        "from imop_engine import compiling as c;"
+        "print(c.digest(), c.ENGINE / 'kernels' / '__pycache__')"
+    )
+    digest, place = run(python, "-c", code, cwd=home).split(maxsplit=1)
+    assert digest == compiling.digest()
+    if compiling.is_ready():
+        target = Path(place.strip()) / compiling.folder().name
+        shutil.copytree(compiling.folder(), target, dirs_exist_ok=True)
 
 
 def test_the_wheel_holds_five_packages_and_every_file_they_need(wheel: Path) -> None:
@@ -84,6 +104,37 @@ def test_no_common_top_level_module_is_installed(scripts: Path, tmp_path: Path) 
 
 def test_the_version_is_the_wheels(wheel: Path, scripts: Path, tmp_path: Path) -> None:
     assert wheel.name.split("-")[1] in run(scripts / "imop", "--version", cwd=tmp_path)
+
+
+def test_the_installed_kernels_run_from_the_checkouts_compiled_code(
+    scripts: Path, tmp_path: Path
+) -> None:
+    if not compiling.is_ready():
+        pytest.skip("the checkout is not compiled")
+    code = "from imop_engine import compiling as c; print(c.is_ready(), c.folder())"
+    ready, place = run(scripts / "python", "-c", code, cwd=tmp_path).split(maxsplit=1)
+    assert ready == "True"
+    assert Path(place.strip()).is_relative_to(scripts.parent)
+    kept = {path.name for path in Path(place.strip()).glob("*.nbc")}
+    run(scripts / "imop", "demo", "--json", cwd=tmp_path)
+    assert {path.name for path in Path(place.strip()).glob("*.nbc")} == kept
+
+
+def test_the_wheel_compiles_where_there_is_nothing_compiled(scripts: Path, tmp_path: Path) -> None:
+    # one kernel and all that it calls: the others take minutes and are compiled the same way
+    code = (
+        "import imop_engine as imop; problem = imop.portfolio_problem([[0.04, 0], [0, 0.09]]);"
+        "print(imop.efficient_frontier(problem, [0.02, 0.06]).portfolios[0].round(4).tolist())"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
+    done = subprocess.run(
+        [scripts / "python", "-c", code], cwd=tmp_path, env=environment, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[0.6923, 0.3077]"
+    (made,) = (tmp_path / "compiled").iterdir()
+    assert made.name == compiling.folder().name
+    assert any(made.glob("critical_line.trace-*.nbc"))
 
 
 def test_demo_prints_one_json_document(scripts: Path, tmp_path: Path) -> None:
