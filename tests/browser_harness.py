@@ -175,7 +175,10 @@ class Visit:
         )
 
     def expect_charts(self, count: int) -> None:
-        expect(self.charts()).to_have_count(count)
+        if count:
+            expect(self.charts().nth(count - 1)).to_be_attached()
+        self.wait_until_idle()
+        assert self.charts().count() == count
         for index in range(count):
             self.charts().nth(index).scroll_into_view_if_needed()
             box = self.charts().nth(index).bounding_box()

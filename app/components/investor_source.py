@@ -12,6 +12,7 @@ import streamlit as st
 from imop_app.components import examples
 from imop_app.components.market_source import ENDINGS, choose_sheet
 from imop_app.components.show import escape, problem
+from imop_app.services import file_choices
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
@@ -244,7 +245,9 @@ def _upload(state: AppState, before: InvestorBatch | None) -> None:
         try:
             with st.spinner(f"Reading {escape(stored.name)} …"):
                 if kept is not None:
-                    fresh = crowd.remembered(workspace.chosen_market, kept, fresh, workspace.box)
+                    fresh = file_choices.remembered(
+                        workspace.chosen_market, kept, fresh, workspace.box
+                    )
                 _take(state, fresh)
         except AppError as error:
             problem(error)
@@ -257,11 +260,11 @@ def _offer(state: AppState, batch: InvestorBatch, error: AppError) -> None:
     """Choices that may help with a file that could not be read as it is."""
     for number, cure in enumerate(error.cures):
         if cure.option == "rates":
-            rates = crowd.rates_of(_rates_field("", "offer_rates"))
+            rates = file_choices.rates_of(_rates_field("", "offer_rates"))
             if rates:
                 _take(state, replace(batch, rates=rates))
         elif cure.option != "sheet" and st.button(cure.label, key=f"offer_{number}"):
-            _take(state, crowd.cured(batch, cure.option, cure.value))
+            _take(state, file_choices.cured(batch, cure.option, cure.value))
 
 
 def _how_read(state: AppState, before: InvestorBatch, file: StoredFile) -> None:
@@ -304,7 +307,7 @@ def _rates(
     if not asked and not before.rates:
         return before.rates
     written = " ".join(f"{name}={rate:g}" for name, rate in before.rates)
-    return crowd.rates_of(_rates_field(written, state.fresh("rule_rates")))
+    return file_choices.rates_of(_rates_field(written, state.fresh("rule_rates")))
 
 
 def _rates_field(written: str, key: str) -> str:

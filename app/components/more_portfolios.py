@@ -6,6 +6,7 @@ import streamlit as st
 
 from imop_app.components.market_source import ENDINGS
 from imop_app.components.show import escape
+from imop_app.services import file_choices
 from imop_app.services import people as crowd
 from imop_app.settings import InvestorBatch, InvestorSettings
 from imop_app.state import AppState
@@ -38,7 +39,7 @@ def add(state: AppState, chosen: InvestorSettings) -> None:
             stored = state.workspace.box.put(given.name, given.getvalue())
             batch = InvestorBatch("upload", file=stored)
             workspace = state.workspace
-            crowd.check_more(workspace.chosen_market, chosen, batch, workspace.box)
+            file_choices.check_more(workspace.chosen_market, chosen, batch, workspace.box)
             _append(state, batch)
             st.rerun()
         for number, batch in enumerate(chosen.batches[1:], start=2):

@@ -184,72 +184,6 @@ def heading(people: Investors) -> str:
     return f"{len(people):,} investors {people.origin}"
 
 
-@sentences
-def remembered(
-    market: MarketSettings, before: InvestorBatch, fresh: InvestorBatch, box: FileBox
-) -> InvestorBatch:
-    """A new file read as the last one was, where it has the same columns; else as it comes.
-
-    Args:
-        market: The chosen market.
-        before: How the last file was read.
-        fresh: The new file, with nothing chosen.
-        box: The files of the workspace.
-    """
-    same = replace(before, file=fresh.file, sheet=fresh.sheet)
-    if before.file is None or same == fresh:
-        return fresh
-    old, new = (
-        _columns(market, InvestorBatch("upload", file=one.file, sheet=one.sheet), box)
-        for one in (before, fresh)
-    )
-    return same if old is not None and old == new else fresh
-
-
-def _columns(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> tuple[str, ...] | None:
-    """The columns of a file; None where it cannot be read without further choices."""
-    try:
-        return tuple(column for column, _ in check(market, batch, box).roles)
-    except AppError:
-        return None
-
-
-@sentences
-def check_more(
-    market: MarketSettings, chosen: InvestorSettings, batch: InvestorBatch, box: FileBox
-) -> None:
-    """Refuse a file whose portfolios are all in the stream already.
-
-    Args:
-        market: The chosen market.
-        chosen: The stream so far.
-        batch: The file that is to be added.
-        box: The files of the workspace.
-    """
-    there, more = load(market, chosen, box), check(market, batch, box)
-    known = set(_portfolio_keys(there))
-    again = sum(key in known for key in _portfolio_keys(more))
-    name = "" if batch.file is None else batch.file.name
-    if again == len(more):
-        raise AppError(
-            f"All {again:,} portfolios of {name} are in the stream already, with the same "
-            "holdings; nothing is added."
-        )
-    if again:
-        raise AppError(
-            f"{again:,} of {len(more):,} portfolios of {name} are in the stream already, with the "
-            "same holdings, and would count twice; leave them out of the file."
-        )
-
-
-def _portfolio_keys(people: Investors) -> list[tuple[str, str, bytes]]:
-    """What makes a portfolio the same: whose, when, and which holdings."""
-    count = len(people)
-    dates = [""] * count if people.dates is None else list(map(str, pd.Series(people.dates)))
-    held = np.ascontiguousarray(people.portfolios.round(6))
-    return [(people.ids[i], dates[i], held[i].tobytes()) for i in range(count)]
-
-
 def reports_table(people: Investors) -> pd.DataFrame:
     """Everything reading changed or refused, a line each."""
     tables = [report.to_frame() for report in people.reading]
@@ -259,41 +193,6 @@ def reports_table(people: Investors) -> pd.DataFrame:
 def reports_said(people: Investors) -> list[str]:
     """The same in sentences."""
     return [str(line) for report in people.reading for line in report.sentences()]
-
-
-@sentences
-def cured(batch: InvestorBatch, option: str, value: str) -> InvestorBatch:
-    """The batch with the choice that settles a finding.
-
-    Args:
-        batch: As it is read now.
-        option: The reader's argument.
-        value: What to give it.
-    """
-    if option == "rates":
-        return replace(batch, rates=rates_of(value))
-    change: dict[str, Any] = {option: value}
-    return replace(batch, **change)
-
-
-@sentences
-def rates_of(text: str) -> tuple[tuple[str, float], ...]:
-    """Exchange rates as somebody writes them, "USD=0.92 CHF=1.05".
-
-    Args:
-        text: Currencies with what a unit of each is worth in one of them, parted by spaces.
-    """
-    found: dict[str, float] = {}
-    for part in text.replace(";", " ").split():
-        name, sign, number = part.partition("=")
-        try:
-            rate = float(number)
-        except ValueError:
-            sign, rate = "", 0.0
-        if not sign or not name or not 0 < rate < float("inf"):
-            raise AppError(f"{part} is no exchange rate; write USD=0.92 for each currency.")
-        found[name.upper()] = rate
-    return tuple(found.items())
 
 
 def filters(people: Investors) -> dict[str, list[str]]:
@@ -360,7 +259,14 @@ def shown_rows(
 
 
 def page_of(people: Investors, rows: np.ndarray, page: int, size: int) -> pd.DataFrame:
-    """One page of the table of portfolios, holdings in percent."""
+    """One page of the table of portfolios, holdings in percent.
+
+    Args:
+        people: The investors as they were read or drawn.
+        rows: Row numbers that pass the filters, from 0.
+        page: Which page, from 0.
+        size: Rows of a page.
+    """
     known = people.attributes
     if people.dates is not None and "date" not in known.columns:
         known = known.copy()

@@ -7,6 +7,7 @@ from typing import Any, Final
 import streamlit as st
 
 from imop_app.components import frame, investor_source, more_portfolios, reading, show
+from imop_app.services import file_choices
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
@@ -111,7 +112,7 @@ def _cure(state: AppState, option: str, value: str) -> None:
     """Read the file again with a choice that settles a finding."""
     now = state.workspace.investors
     if now is not None:
-        state.choose_investors(now.with_first(crowd.cured(now.first, option, value)))
+        state.choose_investors(now.with_first(file_choices.cured(now.first, option, value)))
         state.forget_widgets()
         state.examples += 1  # the fields start again from what was chosen
 

@@ -171,7 +171,7 @@ def ordered_anchors(
     >>> import numpy as np
     >>> values, _ = ordered_anchors(np.eye(2), np.array([0.05, 0.04]), 0.01**2 * np.eye(2))
     >>> values.round(4).tolist()
-    [0.0411, 0.0489]
+    [0.0408, 0.0492]
     """
     values, covariance = rows @ expected_returns, rows @ mean_covariance @ rows.T
     pull = covariance @ np.array([-1.0, 1.0])

@@ -101,6 +101,8 @@ FORMS: Final = (
     _form("quarter", r"^[Qq](?P<quarter>[1-4])[-/\s]*(?P<year>\d{4})$"),
     _form("year", r"^(?P<year>(?:19|20)\d{2})$"),
 )
+# Of these forms, those that name a day beyond doubt.
+DAYS: Final = ("year-month-day", "yyyymmdd", "day month year", "month day year", "year month day")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from imop_engine.tables import words
 from imop_engine.tables.asset_map import AssetMap, relabelled
 from imop_engine.tables.cells import CellColumn, CellTable
 from imop_engine.tables.currencies import check_rates, find_currencies
-from imop_engine.tables.dates import ORDERS, read_dates
+from imop_engine.tables.dates import DAYS, ORDERS, read_dates
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
@@ -44,6 +44,8 @@ from imop_engine.tables.wrong_file import refuse_history
 SNAPSHOT: Final = "snapshot"
 # Cells that are asked whether a column is of dates before all of them are.
 FIRST_DATES: Final = 200
+# Ways of writing a day; a month or a quarter is shown as it stands.
+WHOLE_DATES: Final = {*ORDERS, *DAYS, "dates"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,7 +360,10 @@ def _days(column: CellColumn) -> Any:
     if read_dates(first).share < 1.0:
         return None
     dates = read_dates(column)
-    return None if dates.bad.any() else dates.values.astype("datetime64[s]")
+    whole = set(str(dates.guess.value).split(" or ")) <= WHOLE_DATES
+    if dates.bad.any() or dates.open_order or not whole:
+        return None
+    return dates.values.astype("datetime64[s]")
 
 
 def _are_plain_years(column: CellColumn) -> bool:

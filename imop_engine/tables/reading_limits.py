@@ -50,9 +50,9 @@ class ReadingLimits:
 UNPACKED_TIMES_LIMIT: Final = 4
 DEFAULT_LIMITS: Final = ReadingLimits()
 
-# Processor seconds for a megabyte, several times what honest files took: 0.06 for text, 1 to 4 for
-# Excel (its cells are packed), 0.3 for Parquet.
-SECONDS_PER_MEGABYTE: Final = {"text": 0.25, "excel": 6.0, "parquet": 1.5}
+# Processor seconds for a megabyte, several times what honest files took: 0.06 to 0.1 for text (0.2
+# on a machine full of other work), 0.5 to 3 for Excel, whose cells are packed, 0.3 for Parquet.
+SECONDS_PER_MEGABYTE: Final = {"text": 0.6, "excel": 6.0, "parquet": 1.5}
 # Memory in times the file's size, beside what is granted to any file.
 MEMORY_TIMES: Final = {"text": 10, "excel": 50, "parquet": 30}
 LEAST_SECONDS: Final = 4.0

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from app_harness import SMALL, history_file, history_names, portfolio_file, portfolios, workspace
+from imop_app.services import file_choices
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
@@ -245,12 +246,12 @@ def test_a_file_of_the_same_shape_is_read_as_the_last_one(box):
         "upload", file=box.put(name, content), roles=(("segment", "ignore"),), sums="refuse"
     )
     later = InvestorBatch("upload", file=box.put("b.csv", portfolio_file("wide", 50)[1]))
-    read = crowd.remembered(settings, before, later, box)
+    read = file_choices.remembered(settings, before, later, box)
     assert read.sums == "refuse"
     assert read.roles == before.roles
     assert read.file == later.file
     other = InvestorBatch("upload", file=box.put("c.csv", portfolio_file("long", 50)[1]))
-    assert crowd.remembered(settings, before, other, box) == other
+    assert file_choices.remembered(settings, before, other, box) == other
 
 
 def test_portfolios_that_are_there_already_are_not_added_again(box):
@@ -258,14 +259,16 @@ def test_portfolios_that_are_there_already_are_not_added_again(box):
     name, content = portfolio_file("wide", 40)
     first = InvestorSettings((InvestorBatch("upload", file=box.put(name, content)),))
     with pytest.raises(AppError, match=r"All 40 portfolios of clients\.csv are in the stream"):
-        crowd.check_more(settings, first, first.first, box)
+        file_choices.check_more(settings, first, first.first, box)
     lines = content.split(b"\n")
     half = b"\n".join([*lines[:21], *(b"N" + line for line in lines[21:41])]) + b"\n"
     more = InvestorBatch("upload", file=box.put("more.csv", half))
     with pytest.raises(AppError, match=r"20 of 40 portfolios of more\.csv .* would count twice"):
-        crowd.check_more(settings, first, more, box)
+        file_choices.check_more(settings, first, more, box)
     new = b"\n".join([lines[0], *(b"N" + line for line in lines[1:41])]) + b"\n"
-    crowd.check_more(settings, first, InvestorBatch("upload", file=box.put("n.csv", new)), box)
+    file_choices.check_more(
+        settings, first, InvestorBatch("upload", file=box.put("n.csv", new)), box
+    )
 
 
 def test_assets_are_shown_by_the_names_of_a_map(box):

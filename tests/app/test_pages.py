@@ -28,8 +28,7 @@ from app_harness import (
 from imop_app.components import show
 from imop_app.components.market_source import COVARIANCES, GAPS, HELP, KINDS, MEANS, REPAIR
 from imop_app.jobs import JOBS
-from imop_app.services import learning, results
-from imop_app.services import people as crowd
+from imop_app.services import file_choices, learning, results
 from imop_app.services.errors import AppError
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_app.workspace import Workspace, open_workspace
@@ -606,7 +605,7 @@ def test_amounts_in_several_currencies_ask_for_rates():
 
 def test_a_rate_that_is_none_is_a_sentence():
     with pytest.raises(AppError, match=r"USD is no exchange rate; write USD=0\.92"):
-        crowd.rates_of("USD")
+        file_choices.rates_of("USD")
 
 
 def test_files_are_read_apart_and_the_limit_of_an_upload_is_the_documented_one(monkeypatch):

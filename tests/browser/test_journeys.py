@@ -14,7 +14,7 @@ from browser_harness import PAGES, Visit, record, time_many
 pytestmark = pytest.mark.browser
 
 NEXT = {"frontier": "See the preferences", "preferences": "Take it away"}
-CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 3, "preferences": 5, "lab": 2}
+CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 4, "preferences": 5, "lab": 2}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

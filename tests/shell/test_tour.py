@@ -30,7 +30,7 @@ def test_every_command_of_the_tour_runs(tmp_path, monkeypatch, capsys):
             main(arguments)
         assert not ended.value.code, capsys.readouterr().err
     for file in ("sim/truth.csv", "sim2/portfolios.parquet", "results/report.html",
-                 "anchored/study.xlsx", "frontier.csv"):  # fmt: skip
+                 "anchored/study.xlsx", "frontier.csv", "samples/portfolios.csv"):  # fmt: skip
         assert (tmp_path / file).stat().st_size > 0
 
 

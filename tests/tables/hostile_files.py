@@ -106,7 +106,7 @@ def repeated_numbers() -> bytes:
 
 def empty_lines() -> bytes:
     """Nothing but ends of lines, then a table."""
-    return b"\n" * 8_000_000 + b"investor,A,B\nAnn,0.5,0.5\n"
+    return b"\n" * 6_000_000 + b"investor,A,B\nAnn,0.5,0.5\n"
 
 
 def nobody_twice() -> bytes:

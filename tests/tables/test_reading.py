@@ -567,10 +567,10 @@ def test_a_bar_in_every_name_is_no_separator():
 
 def test_attributes_that_are_dates_are_dates():
     text = (
-        b"client;geboren am;Kunde seit;Geburtsdatum;Jahrgang;A;B\n"
-        b"Ann;x;01.02.2003;23.11.1985;1985;60;40\nBob;y;;01.02.1960;1960;20;80\n"
+        b"client;Kohorte;Kunde seit;Geburtsdatum;Jahrgang;A;B\n"
+        b"Ann;Q1 2003;2003-02-01;23.11.1985;1985;60;40\nBob;Q2 2003;;01.02.1960;1960;20;80\n"
     )
-    read = read_portfolios(text, name="x.csv")
+    read = read_portfolios(text, name="x.csv", roles={"Kohorte": "attribute"})
     assert read.dates is None
     assert read.attributes["Geburtsdatum"].dt.strftime("%Y-%m-%d").tolist() == [
         "1985-11-23",
@@ -578,6 +578,7 @@ def test_attributes_that_are_dates_are_dates():
     ]
     assert read.attributes["Kunde seit"].isna().tolist() == [False, True]
     assert read.attributes["Jahrgang"].tolist() == ["1985", "1960"]
+    assert read.attributes["Kohorte"].tolist() == ["Q1 2003", "Q2 2003"]
 
 
 def test_a_panel_repeats_investors_and_keeps_their_dates():
