@@ -77,6 +77,7 @@ def _second_order() -> None:
 
 def _least_squares() -> None:
     imop.polish(_investors(), Y, [0.05, 0.1, 0.15])
+    imop.refine(_investors(), Y, [0.05, 0.1, 0.15])
 
 
 def _gaps() -> None:

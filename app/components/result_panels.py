@@ -97,12 +97,10 @@ def trust_charts(picture: results.FrontierPicture) -> None:
             show.chart(charts_trust.with_and_without_chart(picture.both), "everyone")
 
 
-def returns_table(returns: pd.DataFrame) -> None:
-    """The estimated returns, to read."""
+def returns_table(returns: pd.DataFrame, given: str) -> None:
+    """The estimated returns, to read; `given` is what their level hangs on."""
     with st.container(border=True):
-        st.markdown(
-            "**Table of returns** (% per year, given the anchors)", help=word("expected return")
-        )
+        st.markdown(f"**Table of returns** (% per year{given})", help=word("expected return"))
         show.table(
             returns,
             "returns",

@@ -19,8 +19,10 @@ from imop_app.home import data_folder
 from imop_app.services import gaps, results
 from imop_app.services.errors import AppError, sentences
 from imop_app.store import RunRecord
+from imop_engine.market import Market
 from imop_engine.report import charts, charts_gaps, charts_learn, charts_people, pictures
 from imop_engine.study import Study
+from imop_engine.study.data import MONTHS
 
 SHELL: Final = "shell"  # folder of a run with its data as files for the command line
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
@@ -176,8 +178,14 @@ def write_shell_inputs(study: Study, location: str) -> None:
     half.replace(folder)
 
 
-def command_line(record: RunRecord, location: str) -> str:
-    """The shell command that makes the run again from the files it kept."""
+def command_line(record: RunRecord, location: str, study: Study | None = None) -> str:
+    """The shell command that makes the run again from the files it kept.
+
+    Args:
+        record: What is remembered of the run.
+        location: Its folder.
+        study: The run itself, which knows how long its history was; None where it cannot be read.
+    """
     settings = record.settings
     if settings is None or settings.learn.anchoring == "none":
         return "# Without anchors a run is made again from Python only; see the other tab."
@@ -186,6 +194,9 @@ def command_line(record: RunRecord, location: str) -> str:
     parts += ["--expected", str(folder / "expected.csv")]
     parts += ["--covariance", str(folder / "covariance.csv"), "--duplicates", "keep"]
     parts += ["--snapshots", "panel"]
+    months = None if study is None else _whole_months(study.data.market)
+    if months is not None:
+        parts += ["--months", str(months)]
     learn = settings.learn
     parts += ["--weights", str(learn.grid), "--algorithm", learn.algorithm]
     parts += ["--loss", learn.loss, "--rate", f"{learn.rate:g}", "--start", learn.start]
@@ -203,21 +214,31 @@ def command_line(record: RunRecord, location: str) -> str:
     return shlex.join([*parts, "--out", "again"])
 
 
-def python_code(record: RunRecord, location: str) -> str:
-    """Python that opens the run, and makes it again from its own data and settings."""
+def _whole_months(market: Market) -> int | None:
+    """How many months moments rest on; None where they are taken as known, or where a history by
+    other periods or with gaps says more than a number can."""
+    if market.history is None:
+        return market.months
+    whole = market.periods_per_year == MONTHS and not market.history.isna().to_numpy().any()
+    return len(market.history) if whole else None
+
+
+def python_code(location: str) -> str:
+    """Python that opens the run, and makes it again from its own data and settings.
+
+    Args:
+        location: The folder of the run.
+    """
     return (
-        "from imop_engine import load_study, run_study, save_study\n"
+        "from imop_engine import load_study, save_study\n"
+        "from imop_engine.study import steps_of\n"
         "\n"
         f"study = load_study({location!r})\n"
         "print(study.frame_returns)\n"
         "\n"
-        "data = study.data\n"
-        "again = run_study(\n"
-        "    data.expected_returns, data.covariance, data.portfolios, study.settings,\n"
-        "    truth=data.truth, attributes=data.attributes,\n"
-        ")\n"
-        "assert (again.theta == study.theta).all()\n"
-        'save_study(again, "again")\n'
+        "*_, last = steps_of(study.data, study.settings)\n"
+        "assert (last.study.theta == study.theta).all()\n"
+        'save_study(last.study, "again")\n'
     )
 
 

@@ -26,6 +26,7 @@ from imop_engine.report import (
 )
 from imop_engine.sentences import investors as say
 from imop_engine.sentences.numbers import explained, percent_cell
+from imop_engine.sentences.verdict import given_anchors
 from imop_engine.study import Study
 
 # Dots on the frontier beside the histogram; chosen ones come first.
@@ -49,6 +50,7 @@ class FrontierPicture:
     simulated: bool
     sources: pd.DataFrame  # asset, source, share, order; empty where there are no intervals
     both: pd.DataFrame | None  # with and without those set aside; None where nobody was
+    given: str  # what levels hang on, ", given the anchors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +192,7 @@ def _frontier(key: str, _study: Study) -> FrontierPicture:
         simulated=simulated,
         sources=frames_trust.source_shares(_study),
         both=frames_trust.with_and_without(_study),
+        given=given_anchors(len(_study.problem.theta.values)),
     )
 
 

@@ -55,7 +55,7 @@ def page() -> None:
         )
     with right:
         show.chart(charts_learn.transition_chart(picture.composition), "transition")
-    result_panels.returns_table(picture.returns)
+    result_panels.returns_table(picture.returns, picture.given)
     left, right = st.columns(2)
     with left:
         show.chart(charts_learn.interval_chart(picture.returns), "intervals")

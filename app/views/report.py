@@ -38,7 +38,7 @@ def page() -> None:
             ):
                 frame.link(state, "learn", "Go and learn")
             return
-        command = reports.command_line(record, state.store.location(record.id))
+        command = reports.command_line(record, state.store.location(record.id), study)
         _report(state, study, command)
         left, right = st.columns(2)
         with left:

@@ -101,8 +101,8 @@ def _one(state: AppState, record: RunRecord) -> None:
         if study is not None:
             reports.write_shell_inputs(study, location)
         shell, python = st.tabs(["From a shell", "From Python"])
-        shell.code(reports.command_line(record, location), language="sh", wrap_lines=True)
-        python.code(reports.python_code(record, location), language="python")
+        shell.code(reports.command_line(record, location, study), language="sh", wrap_lines=True)
+        python.code(reports.python_code(location), language="python")
 
 
 def _open(state: AppState, record: RunRecord) -> None:

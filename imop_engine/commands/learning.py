@@ -239,7 +239,8 @@ def show(study: Study, out: Path | None) -> None:
     from imop_engine.sentences.verdict import given_anchors, reason_line, verdict_line
 
     figures, frame = study.figures, study.frame_returns
-    title = f"Expected returns per year{given_anchors(len(study.problem.theta.values))}"
+    given = given_anchors(len(study.problem.theta.values))
+    title = f"Expected returns per year{given}"
     view = Table(title=title, title_justify="left")
     view.add_column("asset")
     headings = ["estimate", "low", "high", "history"] + (["true"] if "true" in frame else [])
@@ -256,7 +257,9 @@ def show(study: Study, out: Path | None) -> None:
     for check in study.checks:
         console.print(f"  {reason_line(check)}", markup=False, highlight=False)
     console.print(view)
-    middle = median_preference_short(figures["median_weight"], figures["median_risk_aversion"])
+    middle = median_preference_short(
+        figures["median_weight"], figures["median_risk_aversion"], given
+    )
     lines = [*way_sentences(study), study.fit.sentence(), middle]
     if study.gaps is not None:
         lines.append(study.gaps.sentence())

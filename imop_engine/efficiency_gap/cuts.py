@@ -17,6 +17,8 @@ MOST_CUTS: Final = 300  # tried where smoothing alone leaves value and bound apa
 PATIENCE: Final = 40  # cuts without a tenth less between value and bound
 CUTS_KEPT: Final = 200
 MOST_MIXED: Final = 120  # the nearest to the value, of which a bound is mixed
+NEARBY: Final = 1e-6  # of the spread of returns
+SURROUNDED: Final = 50  # directions, two cuts each
 SHRINK: Final = 0.25  # of the radius around the best point, where cuts mislead
 CERTIFIED_RELATIVE: Final = 1e-7  # of the value may stay unproven
 CERTIFIED_ABSOLUTE: Final = 1e-11  # ... or this much of the spread of returns, per investor
@@ -141,6 +143,7 @@ def cut_corners(problem: Problem, sample: Sample, best: Value, cuts: Cuts) -> Va
         cuts: what bounds the value; grows.
     """
     spread = float(np.ptp(best.theta))
+    _surround(problem, sample, best, cuts)
     radius, open_, patience = 0.1 * spread, np.inf, PATIENCE
     for _ in range(MOST_CUTS):
         cuts.prove(best)
@@ -158,6 +161,19 @@ def cut_corners(problem: Problem, sample: Sample, best: Value, cuts: Cuts) -> Va
         open_ = min(open_, best.gaps - cuts.bound)
         patience = PATIENCE if closer else patience - 1
     return best
+
+
+def _surround(problem: Problem, sample: Sample, best: Value, cuts: Cuts) -> None:
+    """Cuts next to a point on all sides.
+
+    Where mixtures of assets have next to no risk the gradient turns within the last digits of the
+    returns: it is zero at no number that there is, and is mixed from those on either side.
+    """
+    basis = plane_basis(problem.theta.projector)
+    near = NEARBY * float(np.ptp(best.theta))
+    for direction in basis.T if basis.shape[1] <= SURROUNDED else ():
+        for side in (near, -near):
+            cuts.exact(problem, sample, problem.theta.nearest(best.theta + side * direction))
 
 
 def plane_basis(projector: Matrix) -> Matrix:

@@ -20,7 +20,9 @@ it count as if they did not, and those who clearly hold it do not count.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -32,10 +34,8 @@ from imop_engine.frontier import Frontier, Projection
 from imop_engine.inference.fit import AT_BOUND, AT_TURN
 from imop_engine.weights import lam_of
 
-# An asset that moves less than this share of the fastest one fixes no turning point.
-STILL: Final = 1e-9
-
 CLEAR: Final = 2.0  # noise sds by which a holding is clear of its bound
+ON_STRETCH: Final = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +61,19 @@ class ScoreInformation:
     frontier: Frontier
     projection: Projection
     lams: Vector  # of each investor
-    places: tuple[Place, ...]
     hessian: Matrix  # sum of lam^2 A A': the information, per unit of noise variance
     score: Vector  # sum of lam A e
     outer: Matrix  # sum of squared scores
     degrees: int  # independent residuals in it
     scores: Matrix  # of each investor in a row; zero where her portfolio tells nothing
+    informs: NDArray[np.bool_]  # about which assets each investor's portfolio tells something
+    ignored: NDArray[np.bool_]
+    where: kernels.PlaceArrays
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The stretches and turning points that investors are nearest to."""
+        return tuple(_places(self.frontier, self.where, self.ignored))
 
 
 def information(
@@ -93,28 +100,31 @@ def information(
     Returns:
         Sums over the investors: the information, the score and the squared scores.
     """
-    n = frontier.problem.n
+    T, n = decisions.shape
     found = frontier.project(decisions) if projection is None else projection
     lams = lam_of(found.weights)
-    hessian, outer, score = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
-    degrees = 0
-    each = np.zeros((len(decisions), n))
     none = np.zeros(n, bool) if ignored is None else ignored
-    left_out = np.any(clear_of_bounds(frontier, found, noise_sd) & none, axis=1)
-    places = tuple(_places(frontier, lams, none, left_out))
-    for place in places:
-        lam, free, A = lams[place.rows], place.free, place.slope
-        times = np.ones(len(lam)) if counts is None else counts[place.rows]
-        scores = (lam[:, None] * residuals(frontier, decisions, found, place)) @ A.T
-        block = np.ix_(free, free)
-        hessian[block] += float(times @ lam**2) * (A @ A.T)
-        outer[block] += scores.T @ (times[:, None] * scores)
-        score[free] += times @ scores
-        each[np.ix_(place.rows, free)] = scores
-        if np.any(A):
-            degrees += int(times.sum()) * (len(free) - 2)
+    counted = np.ones(T, bool)
+    if none.any():
+        counted = ~np.any(clear_of_bounds(frontier, found, noise_sd) & none, axis=1)
+    where = _where(frontier, lams, none, counted)
+    times = np.ones(T) if counts is None else np.ascontiguousarray(counts, dtype=np.float64)
+    sums = kernels.ScoreSums(
+        np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros((T, n)),
+        np.zeros((T, n), np.int8),
+    )  # fmt: skip
+    degrees = kernels.sum_scores(
+        frontier.path,
+        frontier.problem.covariance,
+        np.ascontiguousarray(frontier.theta),
+        where,
+        kernels.ScoredRows(times, lams, np.ascontiguousarray(decisions), found.points),
+        none,
+        sums,
+    )
     return ScoreInformation(
-        frontier, found, lams, places, hessian, score, outer, degrees, each
+        frontier, found, lams, sums.hessian, sums.score, sums.outer, int(degrees), sums.each,
+        sums.informs.astype(bool), none, where,
     )  # fmt: skip
 
 
@@ -122,11 +132,8 @@ def supporters(info: ScoreInformation, noise_sd: float) -> NDArray[np.int64]:
     """How many investors inform about each asset: their nearest portfolio moves with its return,
     and holds it clear of its bounds by two standard deviations of the noise."""
     clear = clear_of_bounds(info.frontier, info.projection, noise_sd)
-    count = np.zeros(clear.shape[1], np.int64)
-    for place in info.places:
-        if np.any(place.slope):
-            count[place.free] += clear[np.ix_(place.rows, place.free)].sum(axis=0)
-    return count
+    result: NDArray[np.int64] = np.sum(info.informs & clear, axis=0, dtype=np.int64)
+    return result
 
 
 def clear_of_bounds(frontier: Frontier, found: Projection, noise_sd: float) -> NDArray[np.bool_]:
@@ -179,9 +186,10 @@ def tangent_matrix(covariance: Matrix, free: NDArray[np.int64]) -> Matrix:
     return (result + result.T) / 2.0
 
 
-def _places(
-    frontier: Frontier, lams: Vector, ignored: NDArray[np.bool_], left_out: NDArray[np.bool_]
-) -> list[Place]:
+def _where(
+    frontier: Frontier, lams: Vector, ignored: NDArray[np.bool_], counted: NDArray[np.bool_]
+) -> kernels.PlaceArrays:
+    """On which stretch or at which turning point each investor who counts is nearest."""
     turns = frontier.lams
     last = len(turns) - 1
     at = np.clip(np.searchsorted(turns, lams, side="right") - 1, 0, last)
@@ -189,61 +197,48 @@ def _places(
     room = AT_TURN * (1.0 + lams)
     reached = np.abs(lams - turns[after]) <= room
     turning = reached | (np.abs(lams - turns[at]) <= room) | (at == last)
-    turn = np.where(reached, after, at)
-    found: list[Place] = []
-    for k in range(last + 1):
-        inside = np.flatnonzero(~left_out & ~turning & (at == k))
-        if inside.size:
-            found += _stretch(frontier, k, inside, ignored)
-        corner = np.flatnonzero(~left_out & turning & (turn == k))
-        if corner.size and k > 0:
-            found += _corner(frontier, k, corner, ignored)
-    return found
+    number = np.where(turning, 2 * np.where(reached, after, at) + 1, 2 * at)
+    number = np.where(counted & (number != 1), number, -1)  # the first turning point is no corner
+    order = np.argsort(number, kind="stable")
+    numbers, first = np.unique(number[order], return_index=True)
+    edges = np.append(first, len(order))
+    if numbers.size and numbers[0] < 0:
+        numbers, edges = numbers[1:], edges[1:]
+    found = [_corner(frontier, k // 2, ignored) if k % 2 else (k // 2, ON_STRETCH) for k in numbers]
+    segment, corner = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return kernels.PlaceArrays(
+        np.ascontiguousarray(segment), np.ascontiguousarray(corner), edges.astype(np.int64),
+        order.astype(np.int64),
+    )  # fmt: skip
 
 
-def _stretch(
-    frontier: Frontier, k: int, rows: NDArray[np.int64], ignored: NDArray[np.bool_]
-) -> list[Place]:
-    free, M, s = _moves(frontier, k, ignored)
-    length = float(s @ s)
-    if length == 0.0:  # one portfolio for a whole stretch of weights: it does not move with r
-        return []
-    A = np.zeros_like(M) if free.size < 3 else M - np.outer(M @ s, s) / length
-    return [Place(k, False, free, s, A, rows)]
-
-
-def _corner(
-    frontier: Frontier, k: int, rows: NDArray[np.int64], ignored: NDArray[np.bool_]
-) -> list[Place]:
-    """A turning point where one asset meets its bound; where several do at once, no derivative."""
+def _corner(frontier: Frontier, k: int, ignored: NDArray[np.bool_]) -> tuple[int, int]:
+    """The segment on which the asset that meets its bound at a turning point is free, and the
+    asset; where several do at once there is no derivative."""
     before = int(np.searchsorted(frontier.lams, frontier.lams[k], side="left")) - 1
     past = int(np.searchsorted(frontier.lams, frontier.lams[k], side="right")) - 1
     if before < 0:
-        return []
+        return k, kernels.NO_DERIVATIVE
     first, second = (frontier.states[i] == kernels.FREE for i in (before, past))
     changed = np.flatnonzero((first != second) & ~ignored)
     if changed.size == 0:
-        return _stretch(frontier, before, rows, ignored)
+        return before, ON_STRETCH
     j = int(changed[0])
-    segment = before if first[j] else past
-    free, M, s = _moves(frontier, segment, ignored)
-    at = int(np.flatnonzero(free == j)[0])
-    if changed.size > 1 or abs(s[at]) <= STILL * float(np.abs(s).max()):
-        return []
-    A = M - np.outer(M[:, at], s) / s[at]
-    if free.size < 3:  # a corner of the simplex stays where it is
-        A = np.zeros_like(A)
-    return [Place(segment, True, free, s, A, rows)]
+    return (before if first[j] else past), (j if changed.size == 1 else kernels.NO_DERIVATIVE)
 
 
-def _moves(
-    frontier: Frontier, k: int, ignored: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], Matrix, Vector]:
-    """Free assets on a stretch that are not ignored, their M, and s."""
-    state = frontier.states[k] == kernels.FREE
-    free = np.flatnonzero(state & ~ignored)
-    if free.size == 0 or not np.any(frontier.directions[k]):
-        return free, np.zeros((free.size, free.size)), np.zeros(free.size)
-    M = tangent_matrix(frontier.problem.covariance, free)
-    ignoring = bool(np.any(state & ignored))
-    return free, M, M @ frontier.theta[free] if ignoring else frontier.directions[k][free]
+def _places(
+    frontier: Frontier, where: kernels.PlaceArrays, ignored: NDArray[np.bool_]
+) -> Iterator[Place]:
+    theta, Q = np.ascontiguousarray(frontier.theta), frontier.problem.covariance
+    for p, (k, corner) in enumerate(zip(where.segment, where.corner, strict=True)):
+        state = frontier.states[k] == kernels.FREE
+        free = np.flatnonzero(state & ~ignored)
+        if corner == kernels.NO_DERIVATIVE:
+            continue
+        A, s, known = kernels.slope_at(
+            Q, theta, frontier.directions[k], free, bool(np.any(state & ignored)), corner
+        )
+        if known:
+            rows = where.rows[where.first[p] : where.first[p + 1]]
+            yield Place(int(k), bool(corner >= 0), free, s, A, rows)

@@ -15,13 +15,14 @@ error in it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import ImopError, InvalidInput
-from imop_engine.frontier import Frontier, efficient_frontier
+from imop_engine.frontier import Frontier, Projection, efficient_frontier
 from imop_engine.inference.fit import AT_BOUND, estimate_noise
 from imop_engine.inference.information import (
     ScoreInformation,
@@ -125,9 +126,21 @@ class _Point:
     theta: Vector
     problem: Problem
     frontier: Frontier
-    info: ScoreInformation
+    Y: Matrix
+    projection: Projection
     loss: float
-    noise_sd: float
+
+    @cached_property
+    def info(self) -> ScoreInformation:
+        return information(self.frontier, self.Y, projection=self.projection)
+
+    @cached_property
+    def noise_sd(self) -> float:
+        try:
+            noise = estimate_noise(self.frontier, self.Y, self.projection, fitted=0).sd
+        except InvalidInput:
+            noise = 0.0
+        return max(noise, LEAST_NOISE)
 
 
 class _Search:
@@ -148,13 +161,9 @@ class _Search:
         covariance = self.L @ (np.eye(self.n) + A) @ self.L.T
         problem = with_covariance(self.problem, (covariance + covariance.T) / 2)
         frontier = efficient_frontier(problem, theta)
-        info = information(frontier, self.Y)
-        try:
-            noise = estimate_noise(frontier, self.Y, info.projection, fitted=0).sd
-        except InvalidInput:
-            noise = 0.0
-        loss = float(np.sum(info.projection.distances**2))
-        return _Point(A, theta, problem, frontier, info, loss, max(noise, LEAST_NOISE))
+        projection = frontier.project(self.Y)
+        loss = float(np.sum(projection.distances**2))
+        return _Point(A, theta, problem, frontier, self.Y, projection, loss)
 
     def objective(self, point: _Point, noise_sd: float) -> float:
         eigenvalues = 1.0 + np.linalg.eigvalsh(point.A)
@@ -210,9 +219,9 @@ class _Search:
             M = tangent_matrix(point.problem.covariance, free)
             across = np.eye(free.size) - np.outer(s, s) / float(s @ s)
             B = across @ M
-            left = residuals(point.frontier, self.Y, point.info.projection, place) @ across
+            left = residuals(point.frontier, self.Y, point.projection, place) @ across
             lam = point.info.lams[place.rows]
-            q = point.info.projection.points[place.rows] @ L  # rows are L'x
+            q = point.projection.points[place.rows] @ L  # rows are L'x
             BL = B @ L[free]
             rr[np.ix_(free, free)] += float(lam @ lam) * (B.T @ B)
             ra[free] -= (B.T @ BL)[:, :, None] * (lam @ q)

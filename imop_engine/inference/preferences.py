@@ -75,7 +75,8 @@ class Preferences:
 class FittedFamily:
     """One family of distributions, fitted to the weights, and how well it does.
 
-    The p-value is NaN where there are too few bins for a test.
+    The p-value is NaN where there are too few bins for a test; `replayed` says whether it counts
+    the errors of the pipeline that read the weights (`replay`).
     """
 
     name: str
@@ -87,6 +88,7 @@ class FittedFamily:
     p_value: float
     cells: int  # left for the test after merging
     on_unit_interval: bool
+    replayed: bool = False
 
     def cdf(self, weight: ArrayLike) -> Vector:
         """Share of investors at or below a weight."""
@@ -151,6 +153,7 @@ class WeightDistribution:
                 "chi_square": f.chi_square,
                 "degrees": f.degrees,
                 "p_value": f.p_value,
+                "replayed": f.replayed,
                 "chosen": f is self.best,
             }
             for f in self.families
@@ -166,6 +169,7 @@ def investor_preferences(
     noise_sd: float | None = None,
     fitted: int | None = None,
     beliefs: Identification | None = None,
+    limit: float | None = None,
 ) -> Preferences:
     """Weight and risk aversion of each investor under a frontier, with intervals.
 
@@ -195,6 +199,8 @@ def investor_preferences(
         noise_sd: Standard deviation of the error in a single holding; None estimates it.
         fitted: How many parameters were fitted to these portfolios; see `fit.estimate_noise`.
         beliefs: What is known of the returns; None takes them for certain.
+        limit: The distance beyond which somebody is an outlier; None: by the rule of
+            `fit.measure_fit`.
 
     Returns:
         Weights, risk aversions and intervals, a row for each investor.
@@ -213,6 +219,7 @@ def investor_preferences(
     low, high = weight_intervals(frontier, Y, found, _spread(noise.sd, level, beliefs))
     plateaus = plateaus_of(frontier)
     w = found.weights
+    far = outlier_threshold(found.distances) if limit is None else limit
     flat = np.zeros(len(w), bool)
     for start, end in plateaus:
         flat |= (w >= start - SAME_WEIGHT) & (w <= end + SAME_WEIGHT)
@@ -225,7 +232,7 @@ def investor_preferences(
             "risk_aversion_low": risk_aversion(high),
             "risk_aversion_high": risk_aversion(low),
             "distance": found.distances,
-            "outlier": found.distances > outlier_threshold(found.distances),
+            "outlier": found.distances > far,
             "plateau": flat,
         },
         index=labels_of_rows(decisions, len(Y)),
@@ -352,24 +359,30 @@ def preference_segments(preferences: Preferences, attribute: Any) -> pd.DataFram
 def _fit(family: Family, edges: Vector, counts: NDArray[np.int64]) -> FittedFamily:
     count = int(counts.sum())
     inner, log_likelihood = fit_counts(family, edges, counts)
-    chi_square, degrees, cells = _test(family, edges, counts, inner)
+    statistic, degrees, cells = chi_square(family, edges, counts, inner)
     return FittedFamily(
         family.name,
         dict(zip(family.parameters, family.outer(inner).tolist(), strict=True)),
         log_likelihood,
         -2.0 * log_likelihood + len(family.parameters) * float(np.log(count)),
-        chi_square,
+        statistic,
         degrees,
-        float(chi2.sf(chi_square, degrees)) if degrees > 0 else float("nan"),
+        float(chi2.sf(statistic, degrees)) if degrees > 0 else float("nan"),
         cells,
         family.on_unit_interval,
     )
 
 
-def _test(
+def chi_square(
     family: Family, edges: Vector, counts: NDArray[np.int64], inner: Vector
 ) -> tuple[float, int, int]:
     """Pearson's statistic on merged bins, its degrees of freedom, and the bins that are left.
+
+    Args:
+        family: Of distributions.
+        edges: Of the bins, one more than there are counts.
+        counts: How many weights lie in each bin.
+        inner: Parameters that the search begins from.
 
     A new fit moves the expected counts, and one may fall below 5: then the groups are merged once
     more. Groups only ever grow, so this ends.
@@ -383,6 +396,6 @@ def _test(
         expected = total * family.bins(edges, inner)
         if len(expected) == 1 or expected.min() >= LEAST_EXPECTED:
             break
-    chi_square = float(np.sum((counts - expected) ** 2 / expected))
+    statistic = float(np.sum((counts - expected) ** 2 / expected))
     degrees = len(counts) - 1 - family.free(inner)
-    return chi_square, max(degrees, 0), len(counts)
+    return statistic, max(degrees, 0), len(counts)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import Frontier, Projection
-from imop_engine.inference.bias_simulation import reporting_step
+from imop_engine.inference.bias_simulation import reporting_step, rounding_step
 from imop_engine.inference.fit import AT_BOUND
 from imop_engine.weights import lam_of
 
@@ -40,6 +40,7 @@ class Specification:
         at_most: share of investors who hold exactly that many.
         least_holding: a holding that hardly anybody is below without holding nothing; 0: none.
         step: the step that all holdings are reported in; None: finer than 0.0001.
+        only_rounded: whether rounding to that step explains all that is left.
         own: share of the residuals' variance that is an investor's own at all her dates; NaN where
             nobody comes twice.
         proportional: correlation of the size of a residual with the size of the holding.
@@ -54,6 +55,7 @@ class Specification:
     at_most: float
     least_holding: float
     step: float | None
+    only_rounded: bool
     own: float
     proportional: float
 
@@ -90,6 +92,7 @@ def specification(
         float(np.mean(held == most)),
         _least_holding(Y),
         reporting_step(Y),
+        rounding_step(Y, noise_sd) is not None,
         _own_share(Y - X, clusters),
         _proportional(frontier, Y, X),
     )

@@ -8,6 +8,7 @@
     portfolio         the implicit update of a portfolio problem, Algorithms 1 and 2
     second_order      the second-order learner
     general           any other problem of the class
+    scores            sums of investors' scores along a traced frontier
     twins             the efficient portfolio at the risk of another, on a traced frontier
     at_risk           the same for one portfolio, without a trace
     efficiency        the update of the return left on the table, and streams of them
@@ -73,6 +74,14 @@ from imop_engine.kernels.nouns import (
 )
 from imop_engine.kernels.portfolio import portfolio_run, portfolio_update, proof_terms, proven_from
 from imop_engine.kernels.projection import project
+from imop_engine.kernels.scores import (
+    NO_DERIVATIVE,
+    PlaceArrays,
+    ScoredRows,
+    ScoreSums,
+    slope_at,
+    sum_scores,
+)
 from imop_engine.kernels.second_order import (
     FREEDOM,
     LATELY,
@@ -95,6 +104,7 @@ __all__ = [
     "LOWER",
     "LOWER_OR_FREE",
     "MULTIPLIER_RIDGE",
+    "NO_DERIVATIVE",
     "NUDGES",
     "OPTIMAL",
     "SEARCHING",
@@ -110,11 +120,14 @@ __all__ = [
     "GeneralStep",
     "Observation",
     "Pairs",
+    "PlaceArrays",
     "PortfolioArrays",
     "PortfolioSettings",
     "Root",
     "RoundsOut",
     "Rows",
+    "ScoreSums",
+    "ScoredRows",
     "SecondOrderSettings",
     "SecondOrderState",
     "SharedRows",
@@ -146,7 +159,9 @@ __all__ = [
     "proven_from",
     "regions",
     "segment_of",
+    "slope_at",
     "solve_tree",
+    "sum_scores",
     "trace",
 ]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import ImopError
+from imop_engine.inference.estimators import BELIEFS
 from imop_engine.inference.gaps import Gaps, gap_segments
 from imop_engine.inference.preferences import preference_segments
 from imop_engine.report.html_table import Column, table_of
@@ -97,7 +98,12 @@ def _method(study: Study) -> dict[str, Any]:
     known = _history_names(study) if by_history else []
     theta = study.problem.theta
     return {
-        "method": run.method(study.settings.refine, study.settings.loss),
+        "method": run.method(
+            study.settings.refine,
+            study.settings.loss,
+            study.estimate is not None and study.estimate.found.way == BELIEFS,
+            len(study.problem.theta.values),
+        ),
         "anchors": [
             anchor_sentence(study.problem.names, holdings, value, known)
             for holdings, value in zip(theta.equalities, theta.values, strict=True)
@@ -307,7 +313,9 @@ def _revalued(study: Study, beliefs: Any, series: str) -> pd.DataFrame:
 
 def _distribution_sentence(study: Study) -> str:
     figures, known = study.figures, study.distribution
-    middle = investors.median_preference(figures["median_weight"], figures["median_risk_aversion"])
+    middle = investors.median_preference(
+        figures["median_weight"], figures["median_risk_aversion"], given_anchors(study)
+    )
     if known is None:
         return middle
     best = known.best

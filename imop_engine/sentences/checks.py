@@ -117,19 +117,28 @@ def outliers(count: int, total: int, limit: float) -> Finding:
     )
 
 
-def serial(correlation: float) -> Finding:
-    """Residuals of neighbours on the frontier are alike."""
+def serial(correlation: float, fitted: bool, known: bool) -> Finding:
+    """Residuals of neighbours on the frontier are alike.
+
+    Args:
+        correlation: of the residuals of neighbours.
+        fitted: whether the covariance was fitted together with the returns.
+        known: whether it is known how long a history the covariance comes from.
+    """
+    causes = "limits on holdings, a shared tilt, or beliefs that go with the appetite for risk"
+    helps = "Give the limits that investors are under, or learn from groups of them"
+    if not fitted:
+        causes = f"another covariance than yours, {causes}"
+    if not fitted and not known:
+        helps = "Give the return history, so that the covariance can be corrected; or give the "
+        helps += "limits that investors are under, or learn from groups of them"
     return Finding(
         sentence=(
             "Investors with similar risk depart from the frontier in the same direction "
             f"(correlation {correlation:.2f}; errors would give 0): something systematic is at "
-            "work, such as another covariance than yours, limits on holdings, a shared tilt, or "
-            "rounding."
+            f"work, such as {causes}."
         ),
-        remedy=(
-            "Give the return history so that the covariance can be corrected, add the limits that "
-            "investors are under, or split them into groups."
-        ),
+        remedy=f"{helps}.",
     )
 
 
@@ -285,17 +294,18 @@ def own_tilt(share: float) -> Finding:
     )
 
 
-def duplicates(count: int, total: int) -> Finding:
+def duplicates(investors: int, portfolios: int) -> Finding:
     """The same portfolio again.
 
     Args:
-        count: rows that repeat another investor's portfolio.
-        total: rows in all.
+        investors: how many hold exactly what another investor holds.
+        portfolios: how many such portfolios there are.
     """
+    what = "one portfolio" if portfolios == 1 else f"{portfolios:,} portfolios"
     return Finding(
         sentence=(
-            f"{count:,} of {total:,} portfolios repeat another one to the last digit (model "
-            "portfolios or share classes): intervals count them as one decision."
+            f"{investors:,} investors hold {what} between them, the same to the last digit (model "
+            "portfolios or share classes): intervals count each such portfolio as one decision."
         ),
         remedy="Remove share classes of the same fund if they are in the file by accident.",
     )

@@ -97,20 +97,29 @@ def gap_sentence(gap: float, held: float, risk: float) -> str:
     )
 
 
-def median_preference(weight: float, risk_aversion: float) -> str:
-    """The investor in the middle: her weight on return (0 to 1) and her risk aversion."""
+def median_preference(weight: float, risk_aversion: float, given: str) -> str:
+    """The investor in the middle: her weight on return (0 to 1) and her risk aversion.
+
+    Args:
+        weight: on return.
+        risk_aversion: the same as the price of risk.
+        given: what it hangs on, ", given the anchors".
+    """
     return (
-        f"The median weight on return is {weight:.3f}, a risk aversion of {risk_aversion:.2f}, "
-        "given the anchors."
+        f"The median weight on return is {weight:.3f}, a risk aversion of {risk_aversion:.2f}"
+        f"{given}."
     )
 
 
-def median_preference_short(weight: float, risk_aversion: float) -> str:
-    """The same for the shell's line."""
-    return (
-        f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}, "
-        "given the anchors."
-    )
+def median_preference_short(weight: float, risk_aversion: float, given: str) -> str:
+    """The same for the shell's line.
+
+    Args:
+        weight: on return.
+        risk_aversion: the same as the price of risk.
+        given: what it hangs on, ", given the anchors".
+    """
+    return f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}{given}."
 
 
 def best_family(name: str, values: dict[str, float], p_value: float) -> str:

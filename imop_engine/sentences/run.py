@@ -49,26 +49,33 @@ def lead(assets: int, investors: int) -> str:
     )
 
 
-def method(refined: bool, loss: str = "distance") -> str:
+def method(refined: bool, loss: str, differ: bool, anchors: int) -> str:
     """How the returns were learned.
 
     Args:
         refined: Whether all portfolios were fitted together at the end.
         loss: What each portfolio made smaller: its "distance" to the frontier, or ("efficiency")
             the return that it leaves on the table.
+        differ: Whether investors are taken to have beliefs of their own around the common ones.
+        anchors: How many returns are taken as known.
     """
     aim = {
         "distance": "that the efficient frontier they span comes closer to what was held",
         "efficiency": "that what was held leaves less return on the table at its own risk",
     }[loss]
+    beliefs = "and all of them to believe in the same expected returns"
+    if differ:
+        beliefs = "with beliefs of her own around expected returns that all share"
+    fixed = {0: "", 1: ", of which one known return (the anchor) fixes one"}.get(
+        anchors, ", so two known returns (the anchors) fix both"
+    )
     then = ", and at the end fitted to all portfolios together" if refined else ""
     return (
         "Every investor is taken to choose the portfolio that weighs expected return against risk "
-        "in her own way, and all of them to believe in the same expected returns. Portfolio by "
+        f"in her own way, {beliefs}. Portfolio by "
         f"portfolio the believed returns were moved as little as possible so {aim}, each move "
         f"solved to its global optimum{then}. Holdings tell returns only up to a shift and a "
-        "scale, so two known returns (the anchors) fix both, and what nobody holds is bounded, not "
-        "estimated."
+        f"scale{fixed}, and what nobody holds is bounded, not estimated."
     )
 
 

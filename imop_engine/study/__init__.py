@@ -11,7 +11,7 @@ from imop_engine.study.data import StudyData
 from imop_engine.study.outcome import Study
 from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import StudyState, load_state, save_state
-from imop_engine.study.steps import Progress, more_steps, run_study, study_steps
+from imop_engine.study.steps import Progress, more_steps, run_study, steps_of, study_steps
 
 __all__ = [
     "Progress",
@@ -23,6 +23,7 @@ __all__ = [
     "more_steps",
     "run_study",
     "save_state",
+    "steps_of",
     "study_steps",
 ]
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from imop_engine.inference.estimators import BELIEFS, HOLDINGS, IMPLIED
 from imop_engine.inference.first_order import anchored
@@ -135,13 +137,20 @@ def _people(study: Study, add: Add) -> None:
             share = aside / total
             severe = POOR if share > MANY_ASIDE else CAUTION if share > ASIDE else NOTE
             add("outliers", severe, say.outliers(aside, total, estimate.found.limit))
-        distinct = len(np.unique(estimate.clusters))
-        names = len(set(study.decisions.index))
-        if names - distinct > REPEATED * names:
-            add("duplicates", NOTE, say.duplicates(names - distinct, names))
+        names = study.decisions.index.nunique()
+        sharing, shared = _sharing(study.decisions.index, estimate.clusters)
+        if sharing - shared > REPEATED * names:
+            add("duplicates", NOTE, say.duplicates(sharing, shared))
         total = len(np.unique(estimate.clusters[estimate.kept]))
     if total < FEW:
         add("investors", POOR if total < TOO_FEW else CAUTION, say.few_investors(total))
+
+
+def _sharing(names: pd.Index, clusters: NDArray[np.int64]) -> tuple[int, int]:
+    """How many investors hold a portfolio of somebody else, and how many such portfolios."""
+    investors = pd.Series(np.asarray(names)).groupby(clusters).nunique()
+    shared = investors[investors > 1]
+    return int(shared.sum()), len(shared)
 
 
 def _given(study: Study, add: Add) -> None:
@@ -167,8 +176,11 @@ def _given(study: Study, add: Add) -> None:
 
 
 def _shape(study: Study, shape: Specification, add: Add) -> None:
-    if shape.serial > SERIAL and shape.serial_z > SERIAL_ERRORS:
-        add("specification", CAUTION, say.serial(shape.serial))
+    estimate = study.estimate
+    if shape.serial > SERIAL and shape.serial_z > SERIAL_ERRORS and not shape.only_rounded:
+        fitted = estimate is not None and estimate.joint is not None
+        known = estimate is not None and estimate.periods is not None
+        add("specification", CAUTION, say.serial(shape.serial, fitted, known))
     if shape.piled > PILED and (shape.step is None or shape.step < COARSE):
         add("caps", CAUTION, say.capped(shape.piled, shape.piled_at))
     elif shape.tied > TIED:

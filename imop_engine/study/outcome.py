@@ -176,14 +176,29 @@ class Study:
                 self.decisions,
                 level=self.settings.level,
                 beliefs=self.identification,
+                limit=self.fit.threshold,
             )
         )
 
     @cached_property
     def _distributed(self) -> tuple[WeightDistribution | None, str]:
         weights = self.frontier.project(self.decisions).weights
-        source = weights if self.preferences is None else self.preferences
-        return _attempt(lambda: weight_distribution(source))
+        preferences = self.preferences
+        if preferences is None:
+            return _attempt(lambda: weight_distribution(weights))
+
+        def compute() -> WeightDistribution:
+            from imop_engine.inference.replay import replayed
+
+            known = self.identification
+            usual = ~preferences.investors["outlier"].to_numpy()
+            return replayed(
+                weight_distribution(preferences), self.frontier, self.decisions.to_numpy()[usual],
+                preferences.noise.sd, None if known is None else known.covariance,
+                self.settings.seed,
+            )  # fmt: skip
+
+        return _attempt(compute)
 
     @cached_property
     def _left(self) -> tuple[Gaps | None, str]:

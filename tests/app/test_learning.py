@@ -238,7 +238,7 @@ def test_the_command_line_makes_the_run_again(learn, tmp_path, monkeypatch, caps
     run(of)
     (record,) = of.store.list()
     reports.write_shell_inputs(shown(of), of.store.location(record.id))
-    words = shlex.split(reports.command_line(record, of.store.location(record.id)))
+    words = shlex.split(reports.command_line(record, of.store.location(record.id), shown(of)))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         cli.main([*words[1:], "--json"])
@@ -253,7 +253,7 @@ def test_the_python_makes_the_run_again(tmp_path, monkeypatch):
     run(of)
     (record,) = of.store.list()
     monkeypatch.chdir(tmp_path)
-    exec(compile(reports.python_code(record, of.store.location(record.id)), "again", "exec"), {})
+    exec(compile(reports.python_code(of.store.location(record.id)), "again", "exec"), {})
     assert (tmp_path / "again" / "run.json").exists()
 
 

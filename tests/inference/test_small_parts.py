@@ -9,7 +9,7 @@ from scipy.special import ndtri
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.inference import bounds, identify
-from imop_engine.inference.information import _places, information
+from imop_engine.inference.information import _places, _where, information
 
 # Everybody is on a stretch with a and b; nobody holds c.
 PROBLEM = imop.portfolio_problem(
@@ -52,7 +52,7 @@ def test_a_bound_is_moved_by_as_much_as_makes_all_investors_right_at_once(count)
 
 def test_rounding_decides_nothing_at_a_turning_point():
     """A weight a rounding error below or above a turning point is at it."""
-    nobody = np.zeros(8, bool)
+    nobody, counted = np.zeros(8, bool), np.ones(1, bool)
     eight = market("paper8")
     frontier = imop.efficient_frontier(
         imop.portfolio_problem(eight.covariance), eight.expected_returns
@@ -60,7 +60,9 @@ def test_rounding_decides_nothing_at_a_turning_point():
     seen = 0
     for lam in frontier.lams[1:-1]:
         exact, below, above = (
-            _places(frontier, np.array([lam * near]), nobody, np.zeros(1, bool))
+            list(
+                _places(frontier, _where(frontier, np.array([lam * near]), nobody, counted), nobody)
+            )
             for near in (1.0, 1.0 - 1e-13, 1.0 + 1e-13)
         )
         for one in (below, above):

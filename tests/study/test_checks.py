@@ -122,7 +122,7 @@ def shape_checks(held, clusters=None, noise_sd=0.002):
     def add(name, severity, what):
         said[name] = (severity, *what)
 
-    _shape(SimpleNamespace(problem=FREE), seen, add)
+    _shape(SimpleNamespace(problem=FREE, estimate=None), seen, add)
     return said, seen
 
 
@@ -195,7 +195,7 @@ def test_few_investors_and_repeated_ones_are_counted():
     study = run(np.vstack([held, held]))
     assert "Only 12 investors take part" in found(study, "investors").sentence
     assert found(study, "investors").severity == POOR
-    assert "12 of 24 portfolios repeat another one" in found(study, "duplicates").sentence
+    assert "24 investors hold 12 portfolios between them" in found(study, "duplicates").sentence
     assert study.verdict == "poor"
 
 
