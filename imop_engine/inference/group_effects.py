@@ -112,27 +112,34 @@ class Effects:
     open: NDArray[np.bool_]
 
 
-def group_effects(model: ScoreModel, codes: Codes, clusters: Codes) -> tuple[Effects, Effects]:
+def group_effects(
+    model: ScoreModel, codes: Codes, clusters: Codes, known: NDArray[np.bool_]
+) -> tuple[Effects, Effects]:
     """Departures of each group from the common returns.
+
+    Shift and scale of each group are those at which the anchors earn the same for all groups, as
+    far as they lie in assets that every group tells of.
 
     Args:
         model: portfolios that tell of beliefs.
         codes: the group of each portfolio, from 0; every group has some.
         clusters: a number for each portfolio; equal numbers err together.
+        known: assets whose common return is known; groups are not compared in others.
 
     Returns:
         One step from the common returns, which a test of no difference looks at; and one from each
         group's own fit, which differences of any size may be read from.
     """
     strata = Strata.of(codes, clusters, model.lots)
-    few = _holders(model, strata) < LEAST_HOLDERS
-    nothing = np.zeros((strata.groups, model.held.shape[1]))
-    first = _one_step(strata, model.at(codes, nothing), few)
-    found = _one_step(strata, model.at(codes, model.own_fits(codes)), few)
+    told = (_holders(model, strata) >= LEAST_HOLDERS) & known
+    nothing = np.zeros(told.shape)
+    first = _one_step(strata, model.at(codes, nothing, told.all(axis=0)), told)
+    own = model.at(codes, model.own_fits(codes), told.all(axis=0))
+    found = _one_step(strata, own, told)
     return first, replace(found, open=first.open)
 
 
-def _one_step(strata: Strata, scores: Scores, few: NDArray[np.bool_]) -> Effects:
+def _one_step(strata: Strata, scores: Scores, told: NDArray[np.bool_]) -> Effects:
     G, n = scores.returns.shape
     centred = strata.centred(scores.scores)
     sums = np.zeros((G, n))
@@ -149,7 +156,7 @@ def _one_step(strata: Strata, scores: Scores, few: NDArray[np.bool_]) -> Effects
     return Effects(
         strata, centred, solve, departures,
         solve @ _squares(strata, scores, centred, step) @ solve.T,
-        (missed > OPEN * size).reshape(G, n) | few,
+        (missed > OPEN * size).reshape(G, n) | ~told,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from imop_engine.frontier import efficient_frontier
 from imop_engine.inference.estimating_equations import support_of, supported_information
 from imop_engine.inference.estimators import errors_in_holdings
 from imop_engine.inference.first_order import (
-    AnchoredBeliefs,
     BeliefFit,
     Positions,
     anchored,
@@ -64,12 +63,21 @@ class ScoreModel(Protocol):
     lots: Codes  # like boldness, a number from 0 for each of them
     held: NDArray[np.bool_]  # what each of them holds
 
-    def at(self, codes: Codes, departures: Matrix) -> Scores:
+    def cut(self, some: NDArray[np.bool_]) -> ScoreModel:
+        """The same of some of the portfolios.
+
+        Args:
+            some: which.
+        """
+        ...
+
+    def at(self, codes: Codes, departures: Matrix, shared: NDArray[np.bool_]) -> Scores:
         """Scores where each group departs from the common beliefs.
 
         Args:
             codes: the group of each portfolio, from 0.
             departures: of each group in a row, in the units that the scores speak of.
+            shared: assets of which every group tells something.
         """
         ...
 
@@ -116,23 +124,41 @@ class HoldingScores:
         held = Y[rows] > CLEAR * noise_sd
         return cls(problem, theta, Y[rows], noise_sd, rows, lots_of(info.lams[rows]), held)
 
-    def at(self, codes: Codes, departures: Matrix) -> Scores:
+    def cut(self, some: NDArray[np.bool_]) -> HoldingScores:
+        """The same of some of the portfolios.
+
+        Args:
+            some: which.
+        """
+        return replace(
+            self,
+            portfolios=self.portfolios[some],
+            rows=self.rows[some],
+            lots=self.lots[some],
+            held=self.held[some],
+        )
+
+    def at(self, codes: Codes, departures: Matrix, shared: NDArray[np.bool_]) -> Scores:
         """Scores where each group departs from the common beliefs.
 
         Args:
             codes: the group of each portfolio, from 0.
             departures: of each group in a row, yearly returns.
+            shared: assets of which every group tells something.
         """
         number, n = int(self.lots.max()) + 1, self.problem.n
         scores, total = np.zeros_like(self.portfolios), np.zeros((number, n, n))
-        moved = [anchored(self.problem, self.theta + one) for one in departures]
-        for code, one in enumerate(moved):
+        for code, one in enumerate(departures):
             mine = codes == code
             Y = self.portfolios[mine]
-            info = information(efficient_frontier(self.problem, one.theta), Y)
+            info = information(efficient_frontier(self.problem, self.theta + one), Y)
             info = supported_information(info, Y, None, support_of(info, Y, self.noise_sd))
             scores[mine] = info.scores
             total += _by_lot(info, self.lots[mine], number)
+        G = self.problem.theta.equalities
+        moved = [
+            _regauged(G, self.theta + one, self.theta, shared) for one in departures
+        ]
         return _averaged(scores, total, self.lots, moved)
 
     def own_fits(self, codes: Codes) -> Matrix:
@@ -174,32 +200,51 @@ class BeliefScores:
         """
         rows = np.flatnonzero(fit.used)
         own = Positions.of(problem, Y[rows], tiny)
-        cut = replace(fit, prices=fit.prices[rows], levels=fit.levels[rows])
+        cut = _cut(fit, rows)
         return cls(problem, cut, own, rows, lots_of(1.0 / cut.prices), own.held | own.capped)
 
-    def at(self, codes: Codes, departures: Matrix) -> Scores:
+    def cut(self, some: NDArray[np.bool_]) -> BeliefScores:
+        """The same of some of the portfolios.
+
+        Args:
+            some: which.
+        """
+        return replace(
+            self,
+            fit=_cut(self.fit, some),
+            positions=_some(self.positions, some),
+            rows=self.rows[some],
+            lots=self.lots[some],
+            held=self.held[some],
+        )
+
+    def at(self, codes: Codes, departures: Matrix, shared: NDArray[np.bool_]) -> Scores:
         """Scores where each group departs from the common beliefs.
 
         Args:
             codes: the group of each portfolio, from 0.
             departures: of each group in a row, in units of the disagreement.
+            shared: assets of which every group tells something.
         """
         number, n = int(self.lots.max()) + 1, self.problem.n
         scores, total = np.zeros((len(codes), n)), np.zeros((number, n, n))
-        held = self.positions
         for code, one in enumerate(departures):
             mine = codes == code
             found = profile_scores(
                 self.problem,
-                Positions(held.portfolios[mine], held.held[mine], held.capped[mine]),
-                replace(self.fit, prices=self.fit.prices[mine], levels=self.fit.levels[mine]),
+                _some(self.positions, mine),
+                _cut(self.fit, mine),
                 self.fit.beliefs + one,
                 self.lots[mine],
                 number,
             )
             scores[mine] = found.scores
             total += found.information
-        moved = [anchored(self.problem, self.fit.beliefs + one) for one in departures]
+        G = self.problem.theta.equalities
+        common = anchored(self.problem, self.fit.beliefs).theta
+        moved = [
+            _regauged(G, self.fit.beliefs + one, common, shared) for one in departures
+        ]
         return _averaged(scores, total, self.lots, moved)
 
     def own_fits(self, codes: Codes) -> Matrix:
@@ -217,6 +262,15 @@ class BeliefScores:
                 apart = np.where(both, found.beliefs - self.fit.beliefs, 0.0)
                 result[code] = np.where(both, apart - apart[both].mean(), 0.0)
         return result
+
+
+def _cut(fit: BeliefFit, rows: Any) -> BeliefFit:
+    """The fit with the numbers of some investors only."""
+    return replace(fit, prices=fit.prices[rows], levels=fit.levels[rows])
+
+
+def _some(positions: Positions, rows: NDArray[np.bool_]) -> Positions:
+    return Positions(positions.portfolios[rows], positions.held[rows], positions.capped[rows])
 
 
 def lots_of(prices: Vector) -> Codes:
@@ -242,15 +296,28 @@ def _averaged(
     scores: Matrix,
     total: NDArray[np.float64],
     lots: Codes,
-    moved: list[AnchoredBeliefs],
+    moved: list[tuple[Vector, Matrix]],
 ) -> Scores:
     counts = np.maximum(np.bincount(lots, minlength=len(total)), 1)
     return Scores(
         scores,
         total / counts[:, None, None],
-        np.array([one.theta for one in moved]),
-        np.array([one.response for one in moved]),
+        np.array([returns for returns, _ in moved]),
+        np.array([response for _, response in moved]),
     )
+
+
+def _regauged(
+    anchors: Matrix, beliefs: Vector, common: Vector, shared: NDArray[np.bool_]
+) -> tuple[Vector, Matrix]:
+    """A group's returns at the shift and scale at which the anchors earn what they do for all, as
+    far as they lie in assets that every group tells of; and how those returns move."""
+    rows = np.where(shared, anchors, 0.0)
+    basis = np.column_stack([beliefs, np.ones(len(beliefs))])
+    solve = np.asarray(np.linalg.pinv(rows @ basis), dtype=np.float64)
+    scale, shift = solve @ (rows @ common)
+    response = scale * (np.eye(len(beliefs)) - basis @ solve @ rows)
+    return scale * beliefs + shift, response
 
 
 def _by_lot(info: ScoreInformation, lots: Codes, number: int) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.stats import f as f_distribution
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.inference.group_effects import Codes, Effects
@@ -31,15 +32,12 @@ class GroupTest:
         statistic: squared departures in units of what chance gives, all assets and groups.
         degrees: its mean if groups do not differ.
         p_value: share of draws, the labels as they are among them, with a statistic as large.
-        asset_p_values: for each asset, the share with a statistic as large in any asset; NaN where
-            it cannot be told.
         draws: how often labels were dealt.
     """
 
     statistic: float
     degrees: int
     p_value: float
-    asset_p_values: Vector
     draws: int
 
 
@@ -62,7 +60,7 @@ def difference_test(effects: Effects, seed: int, draws: int = DRAWS) -> GroupTes
         draws: how often.
 
     Returns:
-        The test of all assets together, and of each with the others taken into account.
+        The test of all assets together.
     """
     G, n = effects.departures.shape
     units = _units(effects)
@@ -72,18 +70,35 @@ def difference_test(effects: Effects, seed: int, draws: int = DRAWS) -> GroupTes
     np.add.at(sums, effects.strata.codes, effects.centred)
     departures = np.vstack([sums.ravel(), _dealt(units, G, seed, draws)]) @ effects.solve.T
     together, degrees = _squared(departures, spread, np.flatnonzero(seen))
-    each = np.full((len(departures), n), np.nan)
-    for j in range(n):
-        at = np.arange(G) * n + j
-        found, rank = _squared(departures, spread, at[seen[at]])
-        if rank:
-            each[:, j] = found
-    known = np.isfinite(each[0])
-    largest = each[:, known].max(axis=1, initial=0.0)
-    by_asset = np.full(n, np.nan)
-    by_asset[known] = [_share(largest, value) for value in each[0, known]]
     p_value = _share(together, together[0]) if degrees else 1.0
-    return GroupTest(float(together[0]), degrees, p_value, by_asset, draws)
+    return GroupTest(float(together[0]), degrees, p_value, draws)
+
+
+def asset_p_values(effects: Effects) -> Vector:
+    """For each asset, how likely chance gives departures as large, if groups differ elsewhere.
+
+    Looks at departures and their covariance, not at dealt labels: those ask whether groups differ
+    in anything, and where they do they say little of a single asset.
+
+    Args:
+        effects: departures of the groups, at their own fits.
+
+    Returns:
+        p-values that take the number of assets into account (Holm); NaN where it cannot be told.
+    """
+    G, n = effects.departures.shape
+    clusters = int(effects.strata.clusters.max()) + 1
+    p_values = np.full(n, np.nan)
+    for j in range(n):
+        at = np.flatnonzero(~effects.open[:, j]) * n + j
+        found, rank = _squared(effects.departures.ravel()[None, :], effects.covariance, at)
+        if rank:
+            p_values[j] = f_distribution.sf(found[0] / rank, rank, max(1, clusters - G))
+    known = np.flatnonzero(np.isfinite(p_values))
+    order = known[np.argsort(p_values[known], kind="stable")]
+    stepped = p_values[order] * np.arange(len(order), 0, -1)
+    p_values[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return p_values
 
 
 def _units(effects: Effects) -> _Units:
@@ -97,12 +112,8 @@ def _units(effects: Effects) -> _Units:
     there = np.flatnonzero(codes >= 0)
     there = there[np.argsort(places[there], kind="stable")]
     turned = np.zeros((count, G, n))
-    np.add.at(
-        turned, (strata.clusters[~one], strata.codes[~one]), effects.centred[~one]
-    )  # fmt: skip
-    return _Units(
-        sums[there], codes[there], places[there], turned[codes < 0].reshape(-1, G * n)
-    )  # fmt: skip
+    np.add.at(turned, (strata.clusters[~one], strata.codes[~one]), effects.centred[~one])
+    return _Units(sums[there], codes[there], places[there], turned[codes < 0].reshape(-1, G * n))
 
 
 def _chance_covariance(units: _Units, groups: int) -> Matrix:

@@ -1,0 +1,156 @@
+"""What is said of groups of investors: their labels, whether they differ, how beliefs moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from imop_engine.sentences.numbers import percent, some
+
+NOT_GIVEN: Final = "not given"
+CHANCE: Final = 0.05  # a p-value up to this is called a difference
+NAMED: Final = 6  # groups in one sentence
+
+
+def no_column(by: str, columns: Sequence[str]) -> str:
+    """There is nothing to make groups by."""
+    if by in ("year", "quarter") and "date" not in columns:
+        start = f"groups by {by} need the dates of the portfolios, and these have none"
+    else:
+        start = f"there is no column {by!r} to make groups by"
+    if not columns:
+        return (
+            f"{start}; the portfolios have no other columns than holdings. Give a file with a "
+            "column that names the groups, or leave the groups out."
+        )
+    dates = ", or 'year' or 'quarter' of the dates" if "date" in columns else ""
+    return f"{start}; choose one of {some(list(columns), 12)}{dates}."
+
+
+def names_not_groups(by: str, different: int, portfolios: int) -> str:
+    """A column of names makes no groups."""
+    return (
+        f"{by!r} has {different:,} different values for {portfolios:,} portfolios: those are names, "
+        "not groups. Choose a column that several investors share."
+    )
+
+
+def all_the_same(by: str, value: str) -> str:
+    """A column with one value makes no groups."""
+    return f"{by!r} is {value!r} for all portfolios, so there are no groups to compare; choose another column."
+
+
+def too_many_groups(by: str, count: int, most: int) -> str:
+    """Too many to compare."""
+    cure = "compare by year" if by == "quarter" else "join some of them first"
+    return f"{by!r} makes {count} groups, and at most {most} are compared; {cure}."
+
+
+def too_few_in_groups(by: str, least: int, counts: Sequence[tuple[str, int]]) -> str:
+    """Not two groups have investors enough."""
+    sizes = some([f"{name} {count:,}" for name, count in counts], NAMED)
+    return (
+        f"groups by {by!r} cannot be compared: only groups of {least} investors or more who tell "
+        f"something of beliefs count, and fewer than two have as many ({sizes}). Join groups, or "
+        "give more portfolios."
+    )
+
+
+def not_learned() -> str:
+    """Where the baseline is shown, groups have no beliefs to compare."""
+    return (
+        "groups are not compared, because nothing that was learned explains the portfolios as well "
+        "as the implied returns of the average one."
+    )
+
+
+def group_name(value: Any) -> str:
+    """A value of an attribute as the name of a group; an interval of numbers in words.
+
+    >>> import pandas as pd
+    >>> group_name("growth"), group_name(pd.Interval(24.999, 40.0))
+    ('growth', 'above 25 to 40')
+    """
+    if hasattr(value, "left") and hasattr(value, "right"):
+        return f"above {value.left:.4g} to {value.right:.4g}"
+    return str(value)
+
+
+def cut_at_quartiles(by: str) -> str:
+    """Numbers with many values."""
+    return f"{by} is a number with many values; groups are its quarters."
+
+
+def taken_by_period(by: str, step: str) -> str:
+    """Dates by their year or quarter."""
+    return f"Groups by {by} are made by {step}."
+
+
+def some_not_given(by: str, count: int) -> str:
+    """Missing values are a group."""
+    has, them = ("portfolio has", "It is a group") if count == 1 else ("portfolios have", "They are a group")
+    return f"{count:,} {has} no {by}. {them} of their own, {NOT_GIVEN!r}."
+
+
+def too_few_note(names: Sequence[str], least: int) -> str:
+    """Groups that are not compared."""
+    are = "has" if len(names) == 1 else "have"
+    return f"{some(list(names), NAMED)} {are} fewer than {least} investors who tell something of beliefs, and are not compared."
+
+
+def set_aside_note(name: str, aside: int, total: int) -> str:
+    """A group that trimming took much of."""
+    return (
+        f"{aside:,} of {total:,} portfolios of {name} were set aside as unlike all others, and say "
+        "nothing here; without trimming they would take part."
+    )
+
+
+def test_sentence(p_value: float, draws: int, in_time: bool, overall: float) -> str:
+    """Whether groups differ at all.
+
+    Args:
+        p_value: of no difference.
+        draws: how often labels were dealt.
+        in_time: whether groups are periods.
+        overall: standard deviation between groups beyond chance, yearly return.
+    """
+    p = f"p < {2 / (draws + 1):.2g}" if p_value <= 1.5 / (draws + 1) else f"p = {p_value:.2f}"
+    p = f"p = {p_value:.3f}" if 1.5 / (draws + 1) < p_value < 0.1 else p
+    if p_value > CHANCE:
+        what = "Beliefs did not move" if in_time else "The groups do not differ"
+        return f"{what} by more than chance would give ({p})."
+    what = "Beliefs moved" if in_time else "The groups differ in what they believe"
+    size = f"; between {'periods' if in_time else 'groups'} returns differ by {percent(overall)} a year (standard deviation, all assets)" if overall > 0 else ""
+    return f"{what}, by more than chance would give ({p}){size}."
+
+
+def asset_sentence(
+    column: str, asset: str, groups: Sequence[tuple[str, float]], in_time: bool
+) -> str:
+    """What groups believe of one asset.
+
+    Args:
+        column: what groups are made by.
+        asset: its name.
+        groups: names and yearly returns, in order.
+        in_time: whether groups are periods.
+    """
+    if in_time:
+        (first, begin), (last, end) = groups[0], groups[-1]
+        way = "rose" if end > begin else "fell"
+        return f"What is expected of {asset} {way} from {percent(begin)} ({first}) to {percent(end)} ({last})."
+    ranked = sorted(groups, key=lambda one: -one[1])
+    shown = ranked if len(ranked) <= NAMED else [*ranked[:2], *ranked[-2:]]
+    list_ = ", ".join(f"{name} {percent(value)}" for name, value in shown)
+    between = " (highest and lowest)" if len(ranked) > NAMED else ""
+    return f"By {column} they differ in what they expect of {asset}{between}: {list_}."
+
+
+def caveat(anchors: bool) -> str:
+    """What such returns rest on."""
+    fixed = "given the anchors, which all groups are taken to believe alike" if anchors else "up to a common level and scale"
+    return (
+        f"Returns of groups are {fixed}; investors are compared with others of like boldness, so "
+        "that groups which only take more risk do not seem to believe something else."
+    )
