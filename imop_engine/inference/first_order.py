@@ -360,7 +360,6 @@ def _completed(
     )
 
 
-
 @dataclass(frozen=True, eq=False)
 class ProfileScores:
     """What portfolios say of given beliefs, each investor's own numbers adapted to them.

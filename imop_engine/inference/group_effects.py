@@ -26,6 +26,8 @@ from imop_engine.inference.group_scores import Codes, ScoreModel, Scores
 # come out near 1e-14.
 ZERO: Final = 1e-9
 OPEN: Final = 1e-4  # share of a departure that M does not determine, above which it is open
+# Anchors of which every group holds less than this, in that sense, fix no common scale.
+LEAST_GAUGE: Final = 0.02
 LEAST_HOLDERS: Final = 8  # of an asset in a group: fewer say nothing of what the group believes
 ROWS_AT_ONCE: Final = 5000
 
@@ -102,6 +104,7 @@ class Effects:
         departures: yearly returns, groups x n; mean zero over investors.
         covariance: of the stacked departures, clustered.
         open: which departures the portfolios do not determine, groups x n.
+        by_anchors: whether the anchors fix shift and scale of all groups.
     """
 
     strata: Strata
@@ -110,6 +113,7 @@ class Effects:
     departures: Matrix
     covariance: Matrix
     open: NDArray[np.bool_]
+    by_anchors: bool = True
 
 
 def group_effects(
@@ -118,7 +122,8 @@ def group_effects(
     """Departures of each group from the common returns.
 
     Shift and scale of each group are those at which the anchors earn the same for all groups, as
-    far as they lie in assets that every group tells of.
+    far as they lie in assets that every group tells of; where that is too little, mean and spread
+    of what every group tells of are the same for all.
 
     Args:
         model: portfolios that tell of beliefs.
@@ -132,11 +137,31 @@ def group_effects(
     """
     strata = Strata.of(codes, clusters, model.lots)
     told = (_holders(model, strata) >= LEAST_HOLDERS) & known
+    rows, by_anchors = _gauge(model, told.all(axis=0))
     nothing = np.zeros(told.shape)
-    first = _one_step(strata, model.at(codes, nothing, told.all(axis=0)), told)
-    own = model.at(codes, model.own_fits(codes), told.all(axis=0))
-    found = _one_step(strata, own, told)
-    return first, replace(found, open=first.open)
+    first = _one_step(strata, model.at(codes, nothing, rows), told)
+    found = _one_step(strata, model.at(codes, model.own_fits(codes), rows), told)
+    return replace(first, by_anchors=by_anchors), replace(
+        found, open=first.open, by_anchors=by_anchors
+    )
+
+
+def _gauge(model: ScoreModel, shared: NDArray[np.bool_]) -> tuple[Matrix, bool]:
+    """Portfolios whose return is the same for all groups, and whether they are the anchors.
+
+    Where too little of the anchors is held by every group, it is the mean of what all hold and
+    its spread.
+    """
+    rows = np.where(shared, model.anchors, 0.0)
+    held = np.where(shared, model.common, 0.0)
+    middle = held.sum() / max(1, int(shared.sum()))
+    spread = np.where(shared, held - middle, 0.0)
+    size = float(np.linalg.norm(spread)) or 1.0
+    basis = np.column_stack([spread / size, shared.astype(float)])
+    singular = np.linalg.svd(rows @ basis, compute_uv=False)
+    if len(singular) == 2 and singular[1] > LEAST_GAUGE * singular[0]:
+        return rows, True
+    return np.array([shared / max(1, int(shared.sum())), spread]), False
 
 
 def _one_step(strata: Strata, scores: Scores, told: NDArray[np.bool_]) -> Effects:
@@ -149,8 +174,9 @@ def _one_step(strata: Strata, scores: Scores, told: NDArray[np.bool_]) -> Effect
     weights = np.bincount(strata.codes, minlength=G) / len(strata.codes)
     apart = np.eye(G) - weights[None, :]
     each = np.einsum("gh,hij->gihj", apart, scores.response).reshape(G * n, G * n)
+    size = np.linalg.norm(each, axis=1)
+    each[size <= ZERO * size.max()] = 0.0  # an anchor fixes it for all groups, up to rounding
     missed = np.linalg.norm(each - each @ seen, axis=1)
-    size = np.maximum(np.linalg.norm(each, axis=1), np.finfo(float).tiny)
     solve = each @ inverse
     departures = apart @ scores.returns + (solve @ sums.ravel()).reshape(G, n)
     return Effects(

@@ -75,7 +75,9 @@ def _periods(column: pd.Series[Any], by: str, step: str | None) -> GroupLabels:
     if step is None:
         step = YEAR if dates.dt.year.nunique() >= YEARS else QUARTER
     years = dates.dt.year.astype("Int64").astype("string")
-    named = years if step == YEAR else years + " Q" + dates.dt.quarter.astype("Int64").astype("string")
+    named = (
+        years if step == YEAR else years + " Q" + dates.dt.quarter.astype("Int64").astype("string")
+    )
     notes = () if by == step else (say.taken_by_period(by, step),)
     return _coded(named.astype(object), sorted(named.dropna().unique()), step, True, notes)
 

@@ -59,9 +59,30 @@ class Scores:
 class ScoreModel(Protocol):
     """Portfolios that tell of beliefs, under one way of errors."""
 
-    rows: Codes  # which portfolios these are, of those the model was made from
-    lots: Codes  # like boldness, a number from 0 for each of them
-    held: NDArray[np.bool_]  # what each of them holds
+    @property
+    def rows(self) -> Codes:
+        """Which portfolios these are, of those the model was made from."""
+        ...
+
+    @property
+    def lots(self) -> Codes:
+        """Like boldness, a number from 0 for each of them."""
+        ...
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """What each of them holds."""
+        ...
+
+    @property
+    def anchors(self) -> Matrix:
+        """Portfolios whose return is known, one in each row."""
+        ...
+
+    @property
+    def common(self) -> Vector:
+        """The common returns, yearly."""
+        ...
 
     def cut(self, some: NDArray[np.bool_]) -> ScoreModel:
         """The same of some of the portfolios.
@@ -71,13 +92,13 @@ class ScoreModel(Protocol):
         """
         ...
 
-    def at(self, codes: Codes, departures: Matrix, shared: NDArray[np.bool_]) -> Scores:
+    def at(self, codes: Codes, departures: Matrix, rows: Matrix) -> Scores:
         """Scores where each group departs from the common beliefs.
 
         Args:
             codes: the group of each portfolio, from 0.
             departures: of each group in a row, in the units that the scores speak of.
-            shared: assets of which every group tells something.
+            rows: portfolios whose return is the same for all groups: shift and scale of each.
         """
         ...
 
@@ -124,6 +145,16 @@ class HoldingScores:
         held = Y[rows] > CLEAR * noise_sd
         return cls(problem, theta, Y[rows], noise_sd, rows, lots_of(info.lams[rows]), held)
 
+    @property
+    def anchors(self) -> Matrix:
+        """Portfolios whose return is known, one in each row."""
+        return self.problem.theta.equalities
+
+    @property
+    def common(self) -> Vector:
+        """The common returns, yearly."""
+        return self.theta
+
     def cut(self, some: NDArray[np.bool_]) -> HoldingScores:
         """The same of some of the portfolios.
 
@@ -138,13 +169,13 @@ class HoldingScores:
             held=self.held[some],
         )
 
-    def at(self, codes: Codes, departures: Matrix, shared: NDArray[np.bool_]) -> Scores:
+    def at(self, codes: Codes, departures: Matrix, rows: Matrix) -> Scores:
         """Scores where each group departs from the common beliefs.
 
         Args:
             codes: the group of each portfolio, from 0.
             departures: of each group in a row, yearly returns.
-            shared: assets of which every group tells something.
+            rows: portfolios whose return is the same for all groups: shift and scale of each.
         """
         number, n = int(self.lots.max()) + 1, self.problem.n
         scores, total = np.zeros_like(self.portfolios), np.zeros((number, n, n))
@@ -155,10 +186,7 @@ class HoldingScores:
             info = supported_information(info, Y, None, support_of(info, Y, self.noise_sd))
             scores[mine] = info.scores
             total += _by_lot(info, self.lots[mine], number)
-        G = self.problem.theta.equalities
-        moved = [
-            _regauged(G, self.theta + one, self.theta, shared) for one in departures
-        ]
+        moved = [_regauged(rows, self.theta + one, self.theta) for one in departures]
         return _averaged(scores, total, self.lots, moved)
 
     def own_fits(self, codes: Codes) -> Matrix:
@@ -203,6 +231,16 @@ class BeliefScores:
         cut = _cut(fit, rows)
         return cls(problem, cut, own, rows, lots_of(1.0 / cut.prices), own.held | own.capped)
 
+    @property
+    def anchors(self) -> Matrix:
+        """Portfolios whose return is known, one in each row."""
+        return self.problem.theta.equalities
+
+    @property
+    def common(self) -> Vector:
+        """The common returns, yearly."""
+        return anchored(self.problem, self.fit.beliefs).theta
+
     def cut(self, some: NDArray[np.bool_]) -> BeliefScores:
         """The same of some of the portfolios.
 
@@ -218,13 +256,13 @@ class BeliefScores:
             held=self.held[some],
         )
 
-    def at(self, codes: Codes, departures: Matrix, shared: NDArray[np.bool_]) -> Scores:
+    def at(self, codes: Codes, departures: Matrix, rows: Matrix) -> Scores:
         """Scores where each group departs from the common beliefs.
 
         Args:
             codes: the group of each portfolio, from 0.
             departures: of each group in a row, in units of the disagreement.
-            shared: assets of which every group tells something.
+            rows: portfolios whose return is the same for all groups: shift and scale of each.
         """
         number, n = int(self.lots.max()) + 1, self.problem.n
         scores, total = np.zeros((len(codes), n)), np.zeros((number, n, n))
@@ -240,11 +278,7 @@ class BeliefScores:
             )
             scores[mine] = found.scores
             total += found.information
-        G = self.problem.theta.equalities
-        common = anchored(self.problem, self.fit.beliefs).theta
-        moved = [
-            _regauged(G, self.fit.beliefs + one, common, shared) for one in departures
-        ]
+        moved = [_regauged(rows, self.fit.beliefs + one, self.common) for one in departures]
         return _averaged(scores, total, self.lots, moved)
 
     def own_fits(self, codes: Codes) -> Matrix:
@@ -307,12 +341,9 @@ def _averaged(
     )
 
 
-def _regauged(
-    anchors: Matrix, beliefs: Vector, common: Vector, shared: NDArray[np.bool_]
-) -> tuple[Vector, Matrix]:
-    """A group's returns at the shift and scale at which the anchors earn what they do for all, as
-    far as they lie in assets that every group tells of; and how those returns move."""
-    rows = np.where(shared, anchors, 0.0)
+def _regauged(rows: Matrix, beliefs: Vector, common: Vector) -> tuple[Vector, Matrix]:
+    """Returns at the shift and scale at which some portfolios earn what they do for all, and how
+    those returns move with the beliefs."""
     basis = np.column_stack([beliefs, np.ones(len(beliefs))])
     solve = np.asarray(np.linalg.pinv(rows @ basis), dtype=np.float64)
     scale, shift = solve @ (rows @ common)

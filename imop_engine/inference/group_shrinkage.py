@@ -31,7 +31,7 @@ class Shrunk:
         errors: their standard errors, the same shape.
         between: standard deviation between groups that the departures show beyond chance, of each
             asset, yearly return; NaN where fewer than two groups are known.
-        overall: the same of all assets together.
+        overall: the same of all assets, root of the mean square.
     """
 
     departures: Matrix
@@ -72,9 +72,9 @@ def shrink(
         excess[j] = departures[some, j] @ inverse @ departures[some, j] - np.trace(inverse @ V)
         sizes[j] = np.trace(inverse @ law)
     known = np.isfinite(excess) & (sizes > 0)
-    overall = np.nansum(excess[known]) / max(np.nansum(sizes[known]), np.finfo(float).tiny)
     between = np.sqrt(np.maximum(excess / np.where(known, sizes, np.nan), 0.0))
-    return Shrunk(middle, errors, between, float(np.sqrt(max(overall, 0.0))))
+    overall = float(np.sqrt(np.mean(between[known] ** 2))) if known.any() else 0.0
+    return Shrunk(middle, errors, between, overall)
 
 
 def _posterior(seen: Vector, V: Matrix, law: Matrix, width: float) -> tuple[Vector, Vector]:

@@ -26,6 +26,7 @@ from imop_engine.inference.group_test import GroupTest, asset_p_values, differen
 from imop_engine.sentences import groups as say
 
 LEAST_INVESTORS: Final = 10  # in a group that is compared
+SENTENCES: Final = 4  # assets that have a sentence of their own
 MUCH_ASIDE: Final = 0.25  # of a group's portfolios set aside, from which on that is said
 
 COMPARED, TOO_FEW, NOT_SEEN = "compared", "too few", "not seen"
@@ -89,20 +90,21 @@ class Groups:
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """Assets of which groups believe something else, the surest first; none where they agree."""
+        """Assets of which groups believe something else, most so first; none where they agree."""
         if not self.differ:
             return ()
-        sure = self.assets[self.assets["p_value"] <= say.CHANCE].sort_values("p_value")
-        return tuple(sure["asset"])
+        sure = self.assets[self.assets["p_value"] <= say.CHANCE]
+        return tuple(sure.sort_values("between", ascending=False, kind="stable")["asset"])
 
     def sentences(self) -> tuple[str, ...]:
         """The same for an analyst to read."""
-        test = self.test
-        lines = [say.test_sentence(test.p_value, test.draws, self.in_time, self.between)]
-        for asset in self.differing:
+        lines = [say.difference_sentence(self.test.p_value, self.in_time, self.between)]
+        for asset in self.differing[:SENTENCES]:
             rows = self.table[(self.table["asset"] == asset) & self.table["estimate"].notna()]
             told = list(zip(rows["group"], rows["estimate"], strict=True))
             lines.append(say.asset_sentence(self.column, asset, told, self.in_time))
+        if len(self.differing) > SENTENCES:
+            lines.append(say.more_assets(self.differing[SENTENCES:]))
         return (*lines, say.caveat(self.anchored))
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,7 +193,7 @@ def compare_groups(
         difference_test(first, seed),
         shrunk.overall,
         (*labels.notes, *_notes(labels.names, enough, sizes)),
-        common.anchored,
+        common.anchored and found.by_anchors,
     )
 
 

@@ -30,14 +30,17 @@ def no_column(by: str, columns: Sequence[str]) -> str:
 def names_not_groups(by: str, different: int, portfolios: int) -> str:
     """A column of names makes no groups."""
     return (
-        f"{by!r} has {different:,} different values for {portfolios:,} portfolios: those are names, "
-        "not groups. Choose a column that several investors share."
+        f"{by!r} has {different:,} different values for {portfolios:,} portfolios: those are "
+        "names, not groups. Choose a column that several investors share."
     )
 
 
 def all_the_same(by: str, value: str) -> str:
     """A column with one value makes no groups."""
-    return f"{by!r} is {value!r} for all portfolios, so there are no groups to compare; choose another column."
+    return (
+        f"{by!r} is {value!r} for all portfolios, so there are no groups to compare; choose "
+        "another column."
+    )
 
 
 def too_many_groups(by: str, count: int, most: int) -> str:
@@ -88,14 +91,18 @@ def taken_by_period(by: str, step: str) -> str:
 
 def some_not_given(by: str, count: int) -> str:
     """Missing values are a group."""
-    has, them = ("portfolio has", "It is a group") if count == 1 else ("portfolios have", "They are a group")
-    return f"{count:,} {has} no {by}. {them} of their own, {NOT_GIVEN!r}."
+    if count == 1:
+        return f"1 portfolio has no {by}; it is a group of its own, {NOT_GIVEN!r}."
+    return f"{count:,} portfolios have no {by}; they are a group of their own, {NOT_GIVEN!r}."
 
 
 def too_few_note(names: Sequence[str], least: int) -> str:
     """Groups that are not compared."""
-    are = "has" if len(names) == 1 else "have"
-    return f"{some(list(names), NAMED)} {are} fewer than {least} investors who tell something of beliefs, and are not compared."
+    have, are = ("has", "is") if len(names) == 1 else ("have", "are")
+    return (
+        f"{some(list(names), NAMED)} {have} fewer than {least} investors who tell something of "
+        f"beliefs, and {are} not compared."
+    )
 
 
 def set_aside_note(name: str, aside: int, total: int) -> str:
@@ -106,23 +113,27 @@ def set_aside_note(name: str, aside: int, total: int) -> str:
     )
 
 
-def test_sentence(p_value: float, draws: int, in_time: bool, overall: float) -> str:
+def difference_sentence(p_value: float, in_time: bool, overall: float) -> str:
     """Whether groups differ at all.
 
     Args:
         p_value: of no difference.
-        draws: how often labels were dealt.
         in_time: whether groups are periods.
         overall: standard deviation between groups beyond chance, yearly return.
     """
-    p = f"p < {2 / (draws + 1):.2g}" if p_value <= 1.5 / (draws + 1) else f"p = {p_value:.2f}"
-    p = f"p = {p_value:.3f}" if 1.5 / (draws + 1) < p_value < 0.1 else p
+    p = f"p = {p_value:.3f}" if p_value < 0.1 else f"p = {p_value:.2f}"
     if p_value > CHANCE:
         what = "Beliefs did not move" if in_time else "The groups do not differ"
         return f"{what} by more than chance would give ({p})."
     what = "Beliefs moved" if in_time else "The groups differ in what they believe"
-    size = f"; between {'periods' if in_time else 'groups'} returns differ by {percent(overall)} a year (standard deviation, all assets)" if overall > 0 else ""
-    return f"{what}, by more than chance would give ({p}){size}."
+    found = f"{what}, by more than chance would give ({p})"
+    if overall <= 0.0:
+        return f"{found}."
+    each = "periods" if in_time else "groups"
+    return (
+        f"{found}; between {each} an expected return varies by {percent(overall)} a year "
+        "(standard deviation, average asset)."
+    )
 
 
 def asset_sentence(
@@ -135,11 +146,15 @@ def asset_sentence(
         asset: its name.
         groups: names and yearly returns, in order.
         in_time: whether groups are periods.
+
+    >>> asset_sentence("segment", "Bonds", [("growth", 0.021), ("income", 0.034)], False)
+    'By segment they differ in what they expect of Bonds: income 3.40 %, growth 2.10 %.'
     """
     if in_time:
         (first, begin), (last, end) = groups[0], groups[-1]
         way = "rose" if end > begin else "fell"
-        return f"What is expected of {asset} {way} from {percent(begin)} ({first}) to {percent(end)} ({last})."
+        ends = f"{percent(begin)} ({first}) to {percent(end)} ({last})"
+        return f"What is expected of {asset} {way} from {ends}."
     ranked = sorted(groups, key=lambda one: -one[1])
     shown = ranked if len(ranked) <= NAMED else [*ranked[:2], *ranked[-2:]]
     list_ = ", ".join(f"{name} {percent(value)}" for name, value in shown)
@@ -147,10 +162,20 @@ def asset_sentence(
     return f"By {column} they differ in what they expect of {asset}{between}: {list_}."
 
 
+def more_assets(assets: Sequence[str]) -> str:
+    """Assets in which groups differ less."""
+    return f"Less so, but by more than chance, also of {some(list(assets), NAMED)}."
+
+
 def caveat(anchors: bool) -> str:
     """What such returns rest on."""
-    fixed = "given the anchors, which all groups are taken to believe alike" if anchors else "up to a common level and scale"
+    fixed = (
+        "given the anchors, of which all groups are taken to believe the same"
+        if anchors
+        else "at the same mean and spread for all groups, because the anchors do not lie in what "
+        "all of them hold"
+    )
     return (
-        f"Returns of groups are {fixed}; investors are compared with others of like boldness, so "
+        f"Returns of groups are {fixed}. Investors are compared with others of like boldness, so "
         "that groups which only take more risk do not seem to believe something else."
     )
