@@ -15,6 +15,7 @@ from imop_engine.sentences import groups as say
 
 YEAR, QUARTER, DATE = "year", "quarter", "date"
 MOST_GROUPS: Final = 24  # six years of quarters; more are no groups to compare
+LEAST_INVESTORS: Final = 10  # in a group that is compared
 YEARS: Final = 3  # dates that span fewer years are taken by quarter
 NAMES: Final = 0.5  # different values for each investor, from which on a column holds names
 
@@ -49,7 +50,7 @@ def group_labels(attributes: pd.DataFrame, by: str) -> GroupLabels:
         A group for each row; numbers of many values are cut at their quartiles, missing values are
         a group of their own.
 
-    >>> known = pd.DataFrame({"segment": ["a", "b", None] * 4})
+    >>> known = pd.DataFrame({"segment": ["a", "b", None] * 10})
     >>> found = group_labels(known, "segment")
     >>> found.names, found.codes.tolist()[:3]
     (('a', 'b', 'not given'), [0, 1, 2])
@@ -104,10 +105,15 @@ def _coded(
     if len(names) < 2:
         only = names[0] if names else say.NOT_GIVEN
         raise InvalidInput(say.all_the_same(column, only))
-    if len(names) > MOST_GROUPS:
-        raise InvalidInput(say.too_many_groups(column, len(names), MOST_GROUPS))
     places = {name: position for position, name in enumerate(order)}
     codes = named.map(places).fillna(len(order)).to_numpy(dtype=np.int64)
+    sizes = np.bincount(codes, minlength=len(names))
+    enough = int((sizes >= LEAST_INVESTORS).sum())
+    if enough < 2:
+        listed = list(zip(names, sizes.tolist(), strict=True))
+        raise InvalidInput(say.too_few_in_groups(column, LEAST_INVESTORS, listed))
+    if enough > MOST_GROUPS:
+        raise InvalidInput(say.too_many_groups(column, enough, MOST_GROUPS))
     if missing.any():
         notes = (*notes, say.some_not_given(column, int(missing.sum())))
     return GroupLabels(column, names, codes, in_time, notes)

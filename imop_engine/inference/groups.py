@@ -19,13 +19,12 @@ from scipy.special import ndtri
 from imop_engine.arguments import Vector
 from imop_engine.errors import InvalidInput
 from imop_engine.inference.group_effects import Effects, group_effects
-from imop_engine.inference.group_labels import GroupLabels
+from imop_engine.inference.group_labels import LEAST_INVESTORS, GroupLabels
 from imop_engine.inference.group_scores import Codes, ScoreModel
 from imop_engine.inference.group_shrinkage import Shrunk, shrink
 from imop_engine.inference.group_test import GroupTest, asset_p_values, difference_test
 from imop_engine.sentences import groups as say
 
-LEAST_INVESTORS: Final = 10  # in a group that is compared
 SENTENCES: Final = 4  # assets that have a sentence of their own
 MUCH_ASIDE: Final = 0.25  # of a group's portfolios set aside, from which on that is said
 
@@ -93,8 +92,10 @@ class Groups:
         """Assets of which groups believe something else, most so first; none where they agree."""
         if not self.differ:
             return ()
-        sure = self.assets[self.assets["p_value"] <= say.CHANCE]
-        return tuple(sure.sort_values("between", ascending=False, kind="stable")["asset"])
+        told = self.table.groupby("asset", sort=False)["estimate"]
+        spread = (told.max() - told.min()).sort_values(ascending=False, kind="stable")
+        sure = set(self.assets.loc[self.assets["p_value"] <= say.CHANCE, "asset"])
+        return tuple(asset for asset in spread.index if asset in sure)
 
     def sentences(self) -> tuple[str, ...]:
         """The same for an analyst to read."""

@@ -65,12 +65,13 @@ def p_value(codes, apart, moved, seed):
 # -- labels ----------------------------------------------------------------------------------------
 KNOWN = pd.DataFrame(
     {
-        "date": pd.date_range("2019-06-30", periods=40, freq="QE"),
-        "segment": ["growth", "income"] * 20,
-        "age": np.arange(20, 60),
+        "date": np.repeat(pd.date_range("2019-06-30", periods=40, freq="QE"), 10),
+        "segment": ["growth", "income"] * 200,
+        "age": np.tile(np.arange(20, 60), 10),
         "same": "x",
-        "client": [f"c{i}" for i in range(40)],
-        "hole": ["a", "b", None, "a"] * 10,
+        "client": [f"c{i}" for i in range(400)],
+        "hole": ["a", "b", None, "a"] * 100,
+        "rare": ["a"] * 395 + ["b"] * 5,
     }
 )
 
@@ -78,7 +79,7 @@ KNOWN = pd.DataFrame(
 def test_labels_are_the_values_of_a_column_in_order():
     found = group_labels(KNOWN, "segment")
     assert found.names == ("growth", "income")
-    assert found.codes.tolist() == [0, 1] * 20
+    assert found.codes.tolist() == [0, 1] * 200
     assert not found.in_time
     assert found.notes == ()
 
@@ -86,12 +87,12 @@ def test_labels_are_the_values_of_a_column_in_order():
 def test_numbers_are_cut_at_quartiles_and_missing_values_are_a_group():
     ages = group_labels(KNOWN, "age")
     assert len(ages.names) == 4
-    assert np.bincount(ages.codes).tolist() == [10, 10, 10, 10]
+    assert np.bincount(ages.codes).tolist() == [100, 100, 100, 100]
     assert ages.notes == ("age is a number with many values; groups are its quarters.",)
     holes = group_labels(KNOWN, "hole")
     assert holes.names == ("a", "b", "not given")
     assert holes.notes == (
-        "10 portfolios have no hole; they are a group of their own, 'not given'.",
+        "100 portfolios have no hole; they are a group of their own, 'not given'.",
     )
 
 
@@ -103,7 +104,7 @@ def test_dates_make_years_and_quarters_in_order_of_time():
     by_date = group_labels(KNOWN, "date")
     assert by_date.names == years.names
     assert by_date.notes == ("Groups by date are made by year.",)
-    first = KNOWN.head(8)
+    first = KNOWN.head(80)
     assert group_labels(first, "quarter").names[:3] == ("2019 Q2", "2019 Q3", "2019 Q4")
     texts = first.assign(date=first["date"].astype(str))
     assert group_labels(texts, "year").names == ("2019", "2020", "2021")
@@ -116,8 +117,9 @@ def test_dates_make_years_and_quarters_in_order_of_time():
         (KNOWN.drop(columns="date"), "year", "groups by year need the dates of the portfolios"),
         (KNOWN[[]], "segment", "the portfolios have no other columns than holdings"),
         (KNOWN, "same", "'same' is 'x' for all portfolios, so there are no groups to compare"),
-        (KNOWN, "client", "'client' has 40 different values for 40 portfolios: those are names"),
+        (KNOWN, "client", "'client' has 400 different values for 400 portfolios: those are nam"),
         (KNOWN, "quarter", "'quarter' makes 40 groups, and at most 24 are compared; compare by y"),
+        (KNOWN, "rare", "fewer than two have as many (a 395, b 5). Join groups, or give more por"),
     ],
 )
 def test_what_makes_no_groups_is_refused_with_a_remedy(table, by, said):
@@ -313,9 +315,9 @@ def test_small_groups_are_counted_and_not_compared():
     np.testing.assert_allclose(
         seen["estimate"] - seen["difference"], np.tile(TRUTH, 3)[seen.index], atol=1e-12
     )
-    few = group_labels(pd.DataFrame({"of": ["a"] * 195 + ["b"] * 5}), "of")
+    kept[:95] = False
     with pytest.raises(InvalidInput, match="fewer than two have as many"):
-        compare_groups(model, few, kept, np.arange(200), common())
+        compare_groups(beliefs_model(Y[kept]), labels, kept, np.arange(200), common())
 
 
 def test_what_is_not_known_of_all_is_not_said_of_groups():
