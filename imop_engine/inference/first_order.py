@@ -236,7 +236,8 @@ class _Likelihood:
     def each(self, a: Vector, b: Vector, r: Vector) -> Vector:
         U = a[:, None] * self.Z + b[:, None] - r
         each: Vector = np.where(self.held, -0.5 * U**2, log_ndtr(self.sign * U)).sum(axis=1)
-        return each + self.count * np.log(a) - 0.5 * RIDGE * a**2
+        each += self.count * np.log(a) - 0.5 * RIDGE * a**2
+        return each
 
     def value(self, a: Vector, b: Vector, r: Vector) -> float:
         return float(self.times @ self.each(a, b, r))
@@ -405,5 +406,5 @@ def profile_scores(
     scores[:, at] = -terms.slope
     for lot in range(number):
         some.times = (lots == lot).astype(float)
-        total[np.ix_([lot], at, at)] = some.newton(a, b, terms)[0]
+        total[lot][np.ix_(at, at)] = some.newton(a, b, terms)[0]
     return ProfileScores(scores, total, a / some.size, b)

@@ -79,7 +79,7 @@ class Strata:
     @property
     def groups(self) -> int:
         """How many groups there are."""
-        return self.shares.shape[1]
+        return int(self.shares.shape[1])
 
     def centred(self, scores: Matrix) -> Matrix:
         """Scores less the mean of their stratum.
@@ -137,7 +137,7 @@ def group_effects(
     """
     strata = Strata.of(codes, clusters, model.lots)
     told = (_holders(model, strata) >= LEAST_HOLDERS) & known
-    rows, by_anchors = _gauge(model, told.all(axis=0))
+    rows, by_anchors = _gauge(model, np.asarray(told.all(axis=0)))
     nothing = np.zeros(told.shape)
     first = _one_step(strata, model.at(codes, nothing, rows), told)
     found = _one_step(strata, model.at(codes, model.own_fits(codes), rows), told)
@@ -244,7 +244,8 @@ def _squares(strata: Strata, scores: Scores, centred: Matrix, raw: Matrix) -> Ma
         done = end
     clusters = int(strata.clusters.max(initial=0)) + 1
     free = max(1, clusters - np.count_nonzero(~_own(strata)) - G + 1)
-    return total * (clusters / free)
+    result: Matrix = total * (clusters / free)
+    return result
 
 
 def _own(strata: Strata) -> NDArray[np.bool_]:

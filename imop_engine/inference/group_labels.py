@@ -116,4 +116,4 @@ def _coded(
         raise InvalidInput(say.too_many_groups(column, enough, MOST_GROUPS))
     if missing.any():
         notes = (*notes, say.some_not_given(column, int(missing.sum())))
-    return GroupLabels(column, names, codes, in_time, notes)
+    return GroupLabels(column, names, codes.astype(np.int64), in_time, notes)

@@ -358,5 +358,5 @@ def _by_lot(info: ScoreInformation, lots: Codes, number: int) -> NDArray[np.floa
     for place in info.places:
         sizes = np.bincount(lots[place.rows], info.lams[place.rows] ** 2, number)
         block = place.slope @ place.slope.T
-        total[np.ix_(range(number), place.free, place.free)] += sizes[:, None, None] * block
+        total[np.ix_(np.arange(number), place.free, place.free)] += sizes[:, None, None] * block
     return total

@@ -17,7 +17,8 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.inference.group_effects import Codes, Effects
+from imop_engine.inference.group_effects import Effects
+from imop_engine.inference.group_scores import Codes
 
 DRAWS: Final = 499
 ZERO: Final = 1e-8  # eigenvalues of a covariance, scaled to a unit diagonal, below this are zero

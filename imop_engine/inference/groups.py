@@ -162,8 +162,8 @@ def compare_groups(
     investors = np.bincount(pairs[:, 0], minlength=len(labels.names))
     enough = np.flatnonzero(investors >= LEAST_INVESTORS)
     if len(enough) < 2:
-        sizes = list(zip(labels.names, investors.tolist(), strict=True))
-        raise InvalidInput(say.too_few_in_groups(labels.column, LEAST_INVESTORS, sizes))
+        listed = list(zip(labels.names, investors.tolist(), strict=True))
+        raise InvalidInput(say.too_few_in_groups(labels.column, LEAST_INVESTORS, listed))
     some = np.isin(codes, enough)
     first, found = group_effects(
         _only(model, some), np.searchsorted(enough, codes[some]), own[some], common.known
@@ -173,9 +173,9 @@ def compare_groups(
     shrunk = shrink(found.departures, found.covariance, found.open, weights, spread or 1.0)
     aside = np.bincount(labels.codes[~kept], minlength=len(labels.names))
     sizes = {
-        "portfolios": np.bincount(labels.codes, minlength=len(labels.names)),
-        "investors": investors,
-        "set_aside": aside,
+        "portfolios": np.bincount(labels.codes, minlength=len(labels.names)).astype(np.int64),
+        "investors": investors.astype(np.int64),
+        "set_aside": aside.astype(np.int64),
     }
     assets = pd.DataFrame(
         {

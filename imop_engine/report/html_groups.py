@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from imop_engine.inference.groups import Groups
@@ -89,4 +90,4 @@ def _count(value: Any) -> str:
 
 
 def _p_cell(value: float) -> str:
-    return MISSING if pd.isna(value) else f"{value:.3f}"
+    return f"{value:.3f}" if np.isfinite(value) else MISSING
