@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from imop_engine.inference.estimating_equations import Refined, refine
     from imop_engine.inference.fit import Fit, compare_fit, implied_returns, measure_fit
     from imop_engine.inference.gaps import Gaps, gap_segments, measure_gaps
+    from imop_engine.inference.groups import Groups
     from imop_engine.inference.identify import Identification, identification
     from imop_engine.inference.preferences import (
         FittedFamily,
@@ -70,6 +71,7 @@ _HOME = {
     "results": ("Result", "aligned_error", "risk_aversion", "summarize"),
     "inference.fit": ("Fit", "compare_fit", "implied_returns", "measure_fit"),
     "inference.gaps": ("Gaps", "gap_segments", "measure_gaps"),
+    "inference.groups": ("Groups",),
     "inference.anchors": ("anchor_by_history", "history_anchors", "with_anchors"),
     "inference.resample": ("Bootstrap", "bootstrap"),
     "inference.identify": ("Identification", "identification"),
@@ -105,6 +107,7 @@ __all__ = [
     "FittedFamily",
     "Frontier",
     "Gaps",
+    "Groups",
     "History",
     "Identification",
     "JointUpdate",

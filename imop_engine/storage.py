@@ -15,6 +15,7 @@ import pandas as pd
 
 from imop_engine.errors import InvalidInput
 from imop_engine.market import Market
+from imop_engine.report.frames_groups import groups_table
 from imop_engine.report.frames_trust import (
     checks_table,
     differences_table,
@@ -51,7 +52,8 @@ EXPECTED: Final = "expected return (moment)"
 def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     """The tables of a study by the name of their file.
 
-    `covariance` is among them only where it was fitted together with the returns.
+    `covariance` is among them only where it was fitted together with the returns, `groups` only
+    where groups were asked for.
     """
     tables = {
         "returns": study.frame_returns,
@@ -62,6 +64,8 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         "sources": sources_table(study),
         "differences": differences_table(study),
     }
+    if study.groups is not None:
+        tables["groups"] = groups_table(study.groups)
     fitted = fitted_covariance(study)
     return tables if fitted is None else {**tables, "covariance": fitted}
 
@@ -85,6 +89,7 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
         "assets": list(study.problem.names),
         "estimate": study.frame_returns["estimate"].tolist(),  # nothing where it is not known
         "way": None if study.estimate is None else study.estimate.found.way,
+        "groups": None if study.groups is None else study.groups.to_dict(),
         "market": _market_facts(study.data.market),
         "anchors": [
             {"portfolio": _shares(row, study.problem.names), "return": float(value)}
@@ -127,8 +132,8 @@ def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
         raise InvalidInput(f"{target} is a file; give a folder for the results.")
     (target / INPUTS).mkdir(parents=True, exist_ok=True)
     tables = study_tables(study)
-    if "covariance" not in tables:  # of another study that was in the folder before
-        (target / "covariance.csv").unlink(missing_ok=True)
+    for name in {"covariance", "groups"} - set(tables):  # of a study that was there before
+        (target / f"{name}.csv").unlink(missing_ok=True)
     for name, table in tables.items():
         (target / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
     _save_inputs(study, target / INPUTS)

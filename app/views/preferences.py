@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from imop_app.components import frame, gap_panels, show
+from imop_app.components import frame, gap_panels, group_panels, show
 from imop_app.services import results
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
@@ -47,6 +47,7 @@ def page() -> None:
         _together(study)
         gap_panels.together(study)
         _groups(study)
+        group_panels.beliefs(study)
         _outliers(study)
         _one(state, study)
     except AppError as error:

@@ -166,6 +166,13 @@ class LearningOptions:
             "their own), or auto, by what the portfolios show."
         ),
     ] = "auto"
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            help="Compare what groups believe: a column of the portfolios, or year or quarter.",
+        ),
+    ] = None
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse files that would have to be changed.")
@@ -218,7 +225,7 @@ def learn(
     """Learn what investors believe from a return history and their portfolios.
 
     Writes returns.csv, investors.csv, frontier.csv, distribution.csv, checks.csv, sources.csv,
-    differences.csv, run.json and report.html.
+    differences.csv, run.json and report.html; with --by also groups.csv.
     """
     results.check()
     market = common.load_market(files, history.reading(learner.strict), yahoo)
@@ -272,6 +279,7 @@ def _settings(
         refine=learner.refine,
         trim=learner.trim,
         errors=learner.errors,
+        by=learner.by,
         level=learner.level,
         seed=learner.seed,
         strict=learner.strict,

@@ -263,6 +263,8 @@ def show(study: Study, out: Path | None) -> None:
     lines = [*way_sentences(study), study.fit.sentence(), middle]
     if study.gaps is not None:
         lines.append(study.gaps.sentence())
+    if study.groups is not None:
+        lines += [*study.groups.sentences(), *study.groups.notes]
     if "raw_error" in figures:
         lines.append(f"{estimate_error(figures['raw_error'], figures['aligned_error'], 5)}.")
     if figures["refused"]:

@@ -233,11 +233,14 @@ class _Likelihood:
         self.sign = np.where(capped, -1.0, 1.0)
         self.count = held.sum(axis=1).astype(float)
 
-    def value(self, a: Vector, b: Vector, r: Vector) -> float:
+    def each(self, a: Vector, b: Vector, r: Vector) -> Vector:
         U = a[:, None] * self.Z + b[:, None] - r
-        each = np.where(self.held, -0.5 * U**2, log_ndtr(self.sign * U)).sum(axis=1)
+        each: Vector = np.where(self.held, -0.5 * U**2, log_ndtr(self.sign * U)).sum(axis=1)
         each += self.count * np.log(a) - 0.5 * RIDGE * a**2
-        return float(self.times @ each)
+        return each
+
+    def value(self, a: Vector, b: Vector, r: Vector) -> float:
+        return float(self.times @ self.each(a, b, r))
 
     def terms(self, a: Vector, b: Vector, r: Vector) -> _Terms:
         U = a[:, None] * self.Z + b[:, None] - r
@@ -263,6 +266,26 @@ class _Likelihood:
         va, vb = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
         gradient = -(times @ g) + (h * Z).T @ (times * va) + h.T @ (times * vb)
         return S, gradient, (va, vb, xa, xb)
+
+    def profiled(self, a: Vector, b: Vector, r: Vector) -> tuple[Vector, Vector]:
+        """The best a and b of each investor at given beliefs: a concave problem in two numbers."""
+        each = self.each(a, b, r)
+        for _ in range(MOST_STEPS):
+            _, _, (da, db, _, _) = self.newton(a, b, self.terms(a, b, r))
+            da = np.maximum(da, -LARGEST_CUT * a)
+            share = np.ones_like(a)
+            for _ in range(30):
+                new = self.each(a + share * da, b + share * db, r)
+                worse = new < each
+                if not worse.any():
+                    break
+                share = np.where(worse, 0.5 * share, share)
+            share = np.where(new < each, 0.0, share)  # rounding
+            a, b, gained = a + share * da, b + share * db, np.maximum(new - each, 0.0)
+            each = np.maximum(new, each)
+            if np.all(gained <= SETTLED * (1.0 + np.abs(each))):
+                break
+        return a, b
 
     def maximum(self, start: Vector | None) -> _Maximum:
         T, m = self.Z.shape
@@ -336,3 +359,52 @@ def _completed(
     return BeliefFit(
         beliefs - middle, prices, levels, information, scores, informed, used, found.converged
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileScores:
+    """What portfolios say of given beliefs, each investor's own numbers adapted to them.
+
+    Args:
+        scores: one row for each investor, zero where she takes no part.
+        information: sum over investors by lot, lots x n x n.
+        prices, levels: a_i and b_i at these beliefs.
+    """
+
+    scores: Matrix
+    information: NDArray[np.float64]
+    prices: Vector
+    levels: Vector
+
+
+def profile_scores(
+    problem: Problem,
+    positions: Positions,
+    fit: BeliefFit,
+    beliefs: Vector,
+    lots: NDArray[np.int64],
+    number: int,
+) -> ProfileScores:
+    """Scores and information of some investors at beliefs other than the most likely ones.
+
+    Args:
+        problem: a portfolio problem.
+        positions: what these investors hold; all of them took part in the fit.
+        fit: the maximum, cut to these investors: its prices and levels are where theirs begin.
+        beliefs: in units of the disagreement.
+        lots: a number for each of these investors, from 0.
+        number: how many lots there are.
+    """
+    at, n = fit.informed, problem.n
+    Z = positions.portfolios @ problem.covariance
+    Z -= Z[:, at].mean(axis=1, keepdims=True)
+    count = len(Z)
+    some = _Likelihood(Z[:, at], positions.held[:, at], positions.capped[:, at], np.ones(count))
+    a, b = some.profiled(some.size * fit.prices, fit.levels, beliefs[at])
+    terms = some.terms(a, b, beliefs[at])
+    scores, total = np.zeros((count, n)), np.zeros((number, n, n))
+    scores[:, at] = -terms.slope
+    for lot in range(number):
+        some.times = (lots == lot).astype(float)
+        total[lot][np.ix_(at, at)] = some.newton(a, b, terms)[0]
+    return ProfileScores(scores, total, a / some.size, b)

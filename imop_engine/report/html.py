@@ -16,6 +16,7 @@ from imop_engine.errors import ImopError
 from imop_engine.inference.estimators import BELIEFS
 from imop_engine.inference.gaps import Gaps, gap_segments
 from imop_engine.inference.preferences import preference_segments
+from imop_engine.report.html_groups import group_values
 from imop_engine.report.html_table import Column, table_of
 from imop_engine.report.html_trust import (
     error_model,
@@ -71,6 +72,7 @@ def html_report(study: Study, *, command: str = "") -> str:
         **_identified(study),
         **_frontier(study),
         **_people(study),
+        groups=group_values(study.groups),
         left=_left(study),
         **_again(study),
     )

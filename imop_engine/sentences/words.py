@@ -12,6 +12,8 @@ WORDS: Final[dict[str, str]] = {
     "cap": "The most that anybody may hold of an asset, as a share of the portfolio.",
     "bounds": "The least and the greatest return that anybody may believe in.",
     "certified": "Share of the learning steps that were proven to be the best possible.",
+    "between groups": "How much an expected return varies from group to group beyond what chance "
+    "gives: a standard deviation, per year.",
     "correlation": "How two assets move together: 1 alike, 0 unrelated, −1 opposite.",
     "covariance": "How strongly each pair of assets moves together, per year.",
     "distance": "How far a portfolio lies from the nearest efficient one, in shares of wealth; "
@@ -24,6 +26,8 @@ WORDS: Final[dict[str, str]] = {
     "explained": "How much of the differences between portfolios one frontier accounts for. "
     "Nothing, or below zero: the average portfolio would do better.",
     "frontier": "The portfolios with the best return at each level of risk.",
+    "groups": "What each group expects, moved towards what all expect as far as the group is not "
+    "known to differ. The p-value is the chance of differences this large if all believe the same.",
     "identified": "The portfolios fix this number, up to the interval that is shown.",
     "bounded": "The portfolios only say that it is not higher (or not lower) than this.",
     "implied returns": "The returns under which the average portfolio would be the best one: a "

@@ -22,7 +22,7 @@ from imop_engine.inference.bias_simulation import reporting_step
 from imop_engine.inference.estimate import Estimate, estimate_returns
 from imop_engine.inference.estimating_equations import Refined, least_investors
 from imop_engine.inference.estimators import BELIEFS, HOLDINGS, IMPLIED
-from imop_engine.inference.first_order import Positions, anchored, fit_beliefs
+from imop_engine.inference.first_order import BeliefFit, Positions, anchored, fit_beliefs
 from imop_engine.inference.identify import Identification, identification
 from imop_engine.inference.joint_covariance import (
     MOST_ASSETS,
@@ -85,6 +85,23 @@ class StudyEstimate:
         """Who takes part."""
         return self.found.kept
 
+    def likelihood(self, Y: Matrix) -> BeliefFit | None:
+        """The fit behind the estimate where beliefs differ; None where errors are in holdings.
+
+        Args:
+            Y: the portfolios that were learned from, in stream order.
+        """
+        beliefs = self.found.solution.beliefs
+        if beliefs is None or self.joint is None:
+            return beliefs
+        if self.joint.noise_sd <= EXPLAINED_NOISE:
+            return None
+        # the same way under the fitted covariance
+        positions = Positions.of(self.problem, Y[self.kept], self.found.tiny)
+        return fit_beliefs(
+            self.problem, positions, least_holders=least_investors(int(self.kept.sum()))
+        )
+
     def identification(self, Y: Matrix, level: float, seed: int) -> Identification:
         """Intervals around the estimate.
 
@@ -95,15 +112,7 @@ class StudyEstimate:
         """
         kept, clusters = self.kept, self.clusters
         own = pd.factorize(clusters[kept])[0].astype(np.int64)
-        beliefs = self.found.solution.beliefs
-        if beliefs is not None and self.joint is not None and self.joint.noise_sd > EXPLAINED_NOISE:
-            # the same way under the fitted covariance
-            positions = Positions.of(self.problem, Y[kept], self.found.tiny)
-            beliefs = fit_beliefs(
-                self.problem, positions, least_holders=least_investors(int(kept.sum()))
-            )
-        elif self.joint is not None:
-            beliefs = None
+        beliefs = self.likelihood(Y)
         if beliefs is not None:
             return identification_of_beliefs(
                 self.problem, self.theta, Y[kept], beliefs, self.found.tiny, level, seed, own,

@@ -19,6 +19,7 @@ from imop_engine.errors import ImopError
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
 from imop_engine.inference.fit import Fit, measure_fit
 from imop_engine.inference.gaps import Gaps, measure_gaps
+from imop_engine.inference.groups import Groups
 from imop_engine.inference.preferences import (
     Preferences,
     WeightDistribution,
@@ -31,6 +32,7 @@ from imop_engine.results import aligned_error, risk_aversion
 from imop_engine.study.checks import Check, study_checks, verdict_of
 from imop_engine.study.data import LEARNED, REFUSED, StudyData
 from imop_engine.study.estimate import StudyEstimate
+from imop_engine.study.groups import study_groups
 from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import StudyState
 
@@ -140,6 +142,19 @@ class Study:
         return self._left[0]
 
     @property
+    def groups(self) -> Groups | None:
+        """What groups believe, where settings ask for them; None where that cannot be said."""
+        return self._grouped[0]
+
+    def groups_by(self, column: str) -> Groups:
+        """What groups of these investors believe; needs no new learning.
+
+        Args:
+            column: an attribute of the investors, or "year" or "quarter" of the dates.
+        """
+        return study_groups(self, column)
+
+    @property
     def preferences(self) -> Preferences | None:
         """Each investor's weight with an interval; None where the noise cannot be estimated."""
         return self._preferred[0]
@@ -152,7 +167,10 @@ class Study:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the analyst should know besides the tables."""
-        failed = (self._identified[1], self._preferred[1], self._distributed[1], self._left[1])
+        failed = (
+            self._identified[1], self._preferred[1], self._distributed[1], self._left[1],
+            self._grouped[1],
+        )  # fmt: skip
         notes = () if self.identification is None else tuple(self.identification.notes())
         return (*self.data.notes, *notes, *(one for one in failed if one))
 
@@ -203,6 +221,11 @@ class Study:
     @cached_property
     def _left(self) -> tuple[Gaps | None, str]:
         return _attempt(lambda: measure_gaps(self.frontier, self.decisions))
+
+    @cached_property
+    def _grouped(self) -> tuple[Groups | None, str]:
+        by = self.settings.by
+        return (None, "") if by is None else _attempt(lambda: self.groups_by(by))
 
     @cached_property
     def frame_returns(self) -> pd.DataFrame:
@@ -340,6 +363,11 @@ class Study:
         if self.gaps is not None:
             out["mean_gap"], out["median_gap"] = self.gaps.mean, self.gaps.median
             out["total_gap"], out["gap_outliers"] = self.gaps.total, self.gaps.outliers
+        if self.groups is not None:
+            out["groups_p_value"], out["groups_between"] = (
+                self.groups.test.p_value,
+                self.groups.between,
+            )
         if self.distribution is not None:
             best = self.distribution.best
             out["family"] = {"name": best.name, "p_value": best.p_value, **best.parameters}

@@ -48,6 +48,8 @@ class StudySettings:
         errors: what keeps investors from the frontier: "holdings" (errors in what is held),
             "beliefs" (each believes in returns of her own), or "auto", by what explains investors
             better that were not fitted to.
+        by: compare groups of investors: a column of what is known of them, or "year" or "quarter"
+            of the portfolios' dates. None: no groups.
         level: confidence level of the intervals.
         seed: of whatever is drawn at random.
         strict: refuse the study for one bad portfolio, instead of the portfolio.
@@ -66,6 +68,7 @@ class StudySettings:
     refine: bool = True
     trim: bool = True
     errors: str = "auto"
+    by: str | None = None
     level: float = 0.95
     seed: int = 0
     strict: bool = False

@@ -22,6 +22,7 @@ from imop_engine.learner import OnlineLearner
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.study.data import StudyData
 from imop_engine.study.estimate import estimate_study
+from imop_engine.study.groups import require_groups
 from imop_engine.study.opening import efficiency_opening
 from imop_engine.study.outcome import Study
 from imop_engine.study.settings import StudySettings
@@ -132,6 +133,8 @@ def steps_of(
             f"none of the {len(data.portfolios)} portfolios can be learned from"
             f"{f': the first {reason}' if reason else ''}."
         )
+    if chosen.by is not None:
+        require_groups(data, chosen.by)
     problem = make_problem(data, chosen, state)
     if state is not None:
         _require_same(state, data, chosen)

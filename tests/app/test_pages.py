@@ -164,6 +164,20 @@ def test_the_preferences_page_shows_groups_outliers_and_one_investor():
     quiet(test)
 
 
+def test_the_preferences_page_compares_what_groups_believe():
+    workspace(investors=SEGMENTS)
+    learned()
+    test = page("preferences")
+    before = charts_on(test)
+    assert "What groups believe" in said(test)
+    test.selectbox(key="groups_by").select("segment").run()
+    assert charts_on(quiet(test)) == before + 1
+    assert "more than chance would give" in said(test)
+    table = next(one.value for one in test.dataframe if "between" in one.value)
+    assert {"asset", "common", "between", "p_value"} < set(table.columns)
+    assert table["common"].notna().any()
+
+
 def test_the_preferences_page_shows_what_is_left_on_the_table():
     workspace(investors=SEGMENTS)
     state = state_of(learned())

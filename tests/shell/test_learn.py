@@ -588,3 +588,15 @@ def test_currencies_and_sheets_name_their_options(shell, tmp_path):
     assert "c.xlsx, sheet Notes" in err
     assert "The workbook also has Clients; choose one of these." in err
     assert "--portfolio-sheet for portfolios" in err
+
+
+def test_groups_are_compared_by_a_column_or_by_time(shell, files, tmp_path):
+    learn = ["learn", "--returns", files / "returns.csv", "--portfolios", files / "portfolios.csv"]
+    said = good(shell, *learn, "--by", "segment", "--out", tmp_path)
+    assert "more than chance would give" in said
+    table = pd.read_csv(tmp_path / "groups.csv")
+    assert set(table["group"]) == {"young", "old"}
+    assert json.loads((tmp_path / "run.json").read_text())["groups"]["by"] == "segment"
+    code, _, err = shell(*learn, "--by", "branch", "--out", tmp_path)
+    assert code != 0
+    assert "there is no column 'branch' to make groups by" in " ".join(err.split())

@@ -1,0 +1,70 @@
+"""What groups of the investors of a kept run believe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from imop_app.services import results
+from imop_app.services.errors import sentences
+from imop_engine.report import frames_groups
+from imop_engine.study import Study
+from imop_engine.study.groups import group_columns
+from imop_engine.tables.export import csv_text
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPicture:
+    """The tables behind the part of the preferences page that compares groups."""
+
+    column: str
+    in_time: bool
+    said: tuple[str, ...]
+    notes: tuple[str, ...]
+    drawn: pd.DataFrame  # lines over time, or dots side by side
+    matrix: pd.DataFrame  # asset, common, one column for each group, between, p_value
+    told: tuple[str, ...]  # groups with a column
+    sizes: pd.DataFrame
+    file: str  # groups.csv
+
+
+def columns(study: Study) -> tuple[str, ...]:
+    """What groups can be made by. Kept with the study."""
+    return _columns(results.key_of(study), study)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _columns(key: str, _study: Study) -> tuple[str, ...]:
+    return group_columns(_study.data)
+
+
+@sentences
+def picture(study: Study, by: str) -> GroupPicture:
+    """What groups believe, without learning again. Kept with the study.
+
+    Args:
+        study: A kept run.
+        by: One of `columns`.
+    """
+    return _picture(results.key_of(study), study, by)
+
+
+@st.cache_resource(show_spinner="Comparing groups …", max_entries=16)
+def _picture(key: str, _study: Study, by: str) -> GroupPicture:
+    asked = _study.groups if _study.settings.by == by else None
+    found = _study.groups_by(by) if asked is None else asked
+    lines = frames_groups.group_lines if found.in_time else frames_groups.group_dots
+    matrix = frames_groups.group_matrix(found)
+    return GroupPicture(
+        column=found.column,
+        in_time=found.in_time,
+        said=found.sentences(),
+        notes=found.notes,
+        drawn=lines(found),
+        matrix=matrix,
+        told=tuple(name for name in found.names if name in matrix.columns),
+        sizes=frames_groups.group_sizes(found),
+        file=csv_text(frames_groups.groups_table(found)),
+    )

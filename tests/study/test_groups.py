@@ -1,0 +1,136 @@
+"""Groups of a study: the setting, the tables, the report, the round trip."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import imop_engine as imop
+from imop_engine.bundled import market
+from imop_engine.errors import InvalidInput
+from imop_engine.report import charts_groups, frames_groups
+from imop_engine.simulate import simulate_investors
+from imop_engine.storage import run_document, study_tables
+from imop_engine.study.groups import group_columns
+
+COUNT = 240
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    """Half of the investors expect 1.5 % less of Security 5; ages say nothing."""
+    paper = market("paper8")
+    problem = imop.portfolio_problem(paper.covariance, names=paper.names)
+    rng = np.random.default_rng(7)
+    low = paper.expected_returns - 0.015 * np.eye(8)[4]
+    parts = [
+        simulate_investors(
+            problem, theta, COUNT // 2, noise="gaussian", noise_level=0.01, rng=rng
+        ).portfolios
+        for theta in (paper.expected_returns, low)
+    ]
+    order = rng.permutation(COUNT)
+    attributes = pd.DataFrame(
+        {"segment": np.repeat(["growth", "income"], COUNT // 2), "age": rng.integers(20, 80, COUNT)}
+    ).iloc[order]
+    portfolios = pd.DataFrame(np.vstack(parts)[order], columns=list(paper.names))
+    moments = paper.returns_by_asset, paper.covariance_by_asset
+    about = {
+        "attributes": attributes.reset_index(drop=True),
+        "dates": pd.date_range("2020-01-01", "2022-12-31", periods=COUNT),
+    }
+    return (*moments, portfolios), about
+
+
+@pytest.fixture(scope="module")
+def study(inputs):
+    data, about = inputs
+    return imop.run_study(*data, imop.StudySettings(by="segment"), **about)
+
+
+def test_segments_that_differ_are_told_apart(study):
+    groups = study.groups
+    assert groups.differ
+    assert groups.differing[0] == "Security 5"
+    rows = groups.table.set_index(["asset", "group"])["estimate"]["Security 5"]
+    assert rows["growth"] - rows["income"] == pytest.approx(0.015, abs=0.004)
+    said = " ".join(groups.sentences())
+    assert "The groups differ in what they believe" in said
+    assert "By segment they differ in what they expect of Security 5: growth" in said
+    assert "given the anchors" in said
+    assert study.figures["groups_p_value"] == groups.test.p_value
+
+
+def test_other_groups_need_no_new_learning_and_chance_is_called_so(study):
+    ages = study.groups_by("age")
+    assert not ages.differ
+    assert ages.differing == ()
+    assert "do not differ by more than chance would give" in ages.sentences()[0]
+    years = study.groups_by("year")
+    assert years.names == ("2020", "2021", "2022")
+    assert "Beliefs did not move by more than chance would give" in years.sentences()[0]
+    assert group_columns(study.data) == ("year", "quarter", "segment", "age")
+
+
+def test_a_column_that_is_not_there_is_refused_before_learning(inputs):
+    data, about = inputs
+    with pytest.raises(InvalidInput, match="choose one of date, segment, age"):
+        imop.study_steps(*data, imop.StudySettings(by="branch"), **about)
+
+
+def test_tables_and_documents_have_the_groups(study, tmp_path):
+    table = study_tables(study)["groups"]
+    assert list(table.columns[:5]) == ["group", "portfolios", "investors", "set_aside", "asset"]
+    assert {"estimate", "low", "high", "difference", "own", "common", "p_value"} <= set(table)
+    assert len(table) == 2 * 8
+    document = run_document(study)
+    assert document["groups"]["by"] == "segment"
+    assert document["groups"]["differ"]
+    assert [one["name"] for one in document["groups"]["groups"]] == ["growth", "income"]
+    assert document["settings"]["by"] == "segment"
+    book = imop.export_study(study, tmp_path / "study.xlsx")
+    assert "groups" in pd.ExcelFile(book).sheet_names
+
+
+def test_the_report_shows_them_and_a_saved_study_says_the_same(study, tmp_path):
+    imop.save_study(study, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "Beliefs by segment" in page
+    assert "Where they differ" in page
+    assert "Expected returns of each group by segment with intervals" in page
+    again = imop.load_study(tmp_path)
+    pd.testing.assert_frame_equal(again.groups.table, study.groups.table)
+    assert again.groups.test.p_value == study.groups.test.p_value
+
+
+def test_nothing_is_said_of_groups_that_were_not_asked_for(study, tmp_path):
+    plain = replace(study, settings=replace(study.settings, by=None))
+    assert plain.groups is None
+    (tmp_path / "groups.csv").write_text("of a study that was here before")
+    imop.save_study(plain, tmp_path)
+    assert not (tmp_path / "groups.csv").exists()
+    assert json.loads((tmp_path / "run.json").read_text())["groups"] is None
+    assert "Beliefs by" not in (tmp_path / "report.html").read_text()
+
+
+def test_charts_are_drawn_from_what_is_known(study):
+    dots = frames_groups.group_dots(study.groups)
+    assert dots["estimate"].notna().all()
+    chart = charts_groups.group_chart(dots, "segment").to_dict()
+    assert chart["title"]["text"] == "What groups by segment expect (% per year)"
+    years = study.groups_by("year")
+    lines = frames_groups.group_lines(years)
+    assert set(lines["period"]) == {"2020", "2021", "2022"}
+    drawn = charts_groups.group_time_chart(lines, "year").to_dict()
+    assert drawn["title"]["text"] == "How beliefs moved by year (% per year)"
+    matrix = frames_groups.group_matrix(study.groups)
+    assert list(matrix.columns) == ["asset", "common", "growth", "income", "between", "p_value"]
+
+
+def test_a_stream_that_was_not_fitted_together_has_groups_too(inputs):
+    data, about = inputs
+    settings = imop.StudySettings(by="segment", refine=False)
+    found = imop.run_study(*data, settings, **about).groups
+    assert found.differ
