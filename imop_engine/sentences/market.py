@@ -25,6 +25,8 @@ class HistoryWords:
     complete: str
     prices: str
     returns: str
+    asset_map: str
+    cash: str
     to_portfolios: str
     to_market: str
 
@@ -38,6 +40,8 @@ PYTHON: Final = HistoryWords(
     complete='gaps="complete"',
     prices='kind="prices"',
     returns='kind="returns"',
+    asset_map="asset_map=read_asset_map(...)",
+    cash="MarketSource(cash=...) or Market.with_cash",
     to_portfolios="Read it with read_portfolios",
     to_market="Read it with read_returns",
 )
@@ -50,6 +54,8 @@ SHELL: Final = HistoryWords(
     complete="--gaps complete",
     prices="--kind prices",
     returns="--kind returns",
+    asset_map="--asset-map",
+    cash="--cash",
     to_portfolios="Give it with --portfolios",
     to_market="Give it with --returns",
 )
@@ -62,6 +68,8 @@ APP: Final = HistoryWords(
     complete="“Complete periods only” under Missing returns",
     prices="“Prices” under Contents",
     returns="“Returns” under Contents",
+    asset_map="“Identifiers of the assets” on the page Market",
+    cash="“Rate of cash”",
     to_portfolios="Upload it on the page Investors",
     to_market="Upload it on the page Market",
 )

@@ -47,6 +47,7 @@ class Book:
     owner: NDArray[np.intp]
     sources: NDArray[np.intp]
     signed: bool
+    covered: FloatArray | None = None  # share of each portfolio that has a return history
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -68,6 +69,7 @@ class Book:
             rows=self.rows[hit],
             owner=position[self.owner[hit]],
             sources=self.sources[mask],
+            covered=None if self.covered is None else self.covered[mask],
         )
 
     def note(
@@ -79,6 +81,7 @@ class Book:
         notes: Notes,
         values: Any = "",
         cures: Sequence[Cure] = (),
+        needs: bool | None = None,
     ) -> None:
         """Write one line for every row of these portfolios; `values` has one per portfolio.
 
@@ -90,12 +93,13 @@ class Book:
             notes: Collects what was noticed, changed or refused.
             values: What is quoted, one for each portfolio.
             cures: Choices that would settle it.
+            needs: Whether the analyst has to act; None leaves that to the remedy's words.
         """
         if not mask.any():
             return
         rows, owner = self.rows_of(mask)
         shown = values if isinstance(values, str) else [values[p] for p in owner]
-        notes.add(what, action, remedy, rows=rows, values=shown, cures=cures)
+        notes.add(what, action, remedy, rows=rows, values=shown, cures=cures, needs=needs)
 
 
 def wide_book(
