@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from imop_engine.sentences.numbers import some
+from imop_engine.sentences.numbers import percent, some
 
 
 @dataclass(frozen=True)
@@ -232,4 +232,18 @@ def shrunk_means(share: float, periods_per_year: int) -> str:
     return (
         f"Means are shrunk by {share:.0%} towards the return of the minimum-variance portfolio, "
         f"times {periods_per_year}."
+    )
+
+
+def cash_given(name: str, rate: float, risk: float) -> str:
+    """Cash that became an asset by a rate.
+
+    Args:
+        name: What it is called.
+        rate: What it earns in a year, a fraction.
+        risk: Its standard deviation a year, a fraction.
+    """
+    return (
+        f"{name} has no history: it earns {percent(rate)} a year as given, with a standard "
+        f"deviation of {percent(risk)} and no relation to the other assets."
     )

@@ -182,7 +182,9 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
     """Set aside what has too little history, and make whole portfolios of the others."""
     named = some(left.largest, NAMED)
     covered = 1.0 - left.of_portfolio
-    shown = [f"{name}: {share_text(float(one))}" for name, one in zip(book.ids, covered, strict=True)]
+    shown = [
+        f"{name}: {share_text(float(one))}" for name, one in zip(book.ids, covered, strict=True)
+    ]
     hit = left.of_portfolio > 0
     if rules.unknown == "refuse":
         book.note(

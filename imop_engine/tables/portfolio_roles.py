@@ -49,6 +49,7 @@ FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES
 
 ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
 
+
 @dataclass(frozen=True, eq=False)
 class Roles:
     """The role of each column, and whether the file is wide or long."""
@@ -366,9 +367,7 @@ def _wide_holdings(
     return matched
 
 
-def _doubtful(
-    table: CellTable, numbers: dict[str, Numbers], of: dict[str, str]
-) -> tuple[str, ...]:
+def _doubtful(table: CellTable, numbers: dict[str, Numbers], of: dict[str, str]) -> tuple[str, ...]:
     """Columns of numbers that are named like holdings, but were not taken for any."""
     return tuple(
         column.name

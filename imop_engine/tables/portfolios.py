@@ -229,7 +229,8 @@ def _book(
 def _nothing_left(table: CellTable, notes: Notes) -> UnreadableFile:
     grave = [finding for finding in notes.findings if finding.action == "refused"]
     first = f" First reason: {grave[0].sentence()}" if grave else ""
-    cures = grave[0].cures if grave else ()
+    asked = [finding for finding in notes.findings if finding.needs and finding.cures]
+    cures = (*(grave[0].cures if grave else ()), *(one for each in asked for one in each.cures))
     return UnreadableFile(f"{table.file} has no portfolio that can be used.{first}", cures)
 
 
