@@ -18,12 +18,13 @@ import pandas as pd
 
 from imop_engine.arguments import NOT_PSD
 from imop_engine.bundled import market as bundled_market
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.moments import Moments, estimate_moments
 from imop_engine.sentences.market import PYTHON, HistoryWords
-from imop_engine.tables import AssetMap, ReturnHistory, read_yahoo
+from imop_engine.tables import AssetMap, Cure, ReturnHistory, read_yahoo
+from imop_engine.tables.coverage import EXAMPLE_RATE
 from imop_engine.tables.export import read_json_table
 from imop_engine.tables.open_table import Source
 from imop_engine.tables.readers import Reading, read_here
@@ -283,9 +284,13 @@ def load_investors(
     people = read("portfolios", (file.source,), named)
     strange = [name for name in people.weights if name not in assets]
     if strange:  # what was missing to one became cash, of which the market knows nothing
-        raise InvalidInput(
+        raise UnreadableFile(
             f"{file.name}: what is missing to one is taken as {strange[0]}, which has no return "
-            f"history; give it a rate with {words.cash}, or choose to rescale."
+            f"history; give it a rate with {words.cash}, or choose to rescale.",
+            (
+                Cure("cash", f"{strange[0]}={EXAMPLE_RATE}", f"Give {strange[0]} a rate"),
+                Cure("sums", "rescale", "Scale to 100 %"),
+            ),
         )
     return Investors.of(
         people.weights,

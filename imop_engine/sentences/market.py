@@ -69,7 +69,7 @@ APP: Final = HistoryWords(
     prices="“Prices” under Contents",
     returns="“Returns” under Contents",
     asset_map="“Identifiers of the assets” on the page Market",
-    cash="“Rate of cash”",
+    cash="the field below",
     to_portfolios="Upload it on the page Investors",
     to_market="Upload it on the page Market",
 )

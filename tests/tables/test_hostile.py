@@ -46,7 +46,7 @@ SENTENCES = {
     "25,000,000 holdings are read; check that column asset names the assets, and leave out those "
     "without a history.",
     "many columns": "bad has no portfolio that can be used. First reason: bad, row 2: all that is "
-    "held are assets without a history: c0, c1, c2 and 19,996 more (100.00%); add their histories.",
+    "held are assets without a history: c0, c1, c2 and 19,996 more (Ann); add their histories.",
 }
 
 
