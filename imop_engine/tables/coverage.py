@@ -182,9 +182,10 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
     """Set aside what has too little history, and make whole portfolios of the others."""
     named = some(left.largest, NAMED)
     covered = 1.0 - left.of_portfolio
-    shown = [
-        f"{name}: {share_text(float(one))}" for name, one in zip(book.ids, covered, strict=True)
-    ]
+
+    def share_left(p: int) -> str:
+        return f"{left.of_portfolio[p]:.2%}"
+
     hit = left.of_portfolio > 0
     if rules.unknown == "refuse":
         book.note(
@@ -193,7 +194,7 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
             REFUSED,
             "add their histories, or choose to drop such assets",
             notes,
-            [f"{one:.2%}" for one in left.of_portfolio],
+            share_left,
         )
         return book.keep(~hit)
     nothing = hit & ~(book.values != 0).any(axis=1)
@@ -203,7 +204,7 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
         REFUSED,
         "add their histories",
         notes,
-        [str(name) for name in book.ids],
+        lambda p: str(book.ids[p]),
         needs=False,
     )
     little = hit & ~nothing & (covered < rules.coverage - FLOAT_ROOM)
@@ -214,7 +215,7 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
         REFUSED,
         "add the missing histories, or ask for a smaller share",
         notes,
-        shown,
+        lambda p: f"{book.ids[p]}: {share_text(float(covered[p]))}",
         cures=[Cure("coverage", "0", "Use them all the same")],
     )
     book.note(
@@ -223,7 +224,7 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
         CHANGED,
         "nothing needs to be done, or add their histories",
         notes,
-        [f"{one:.2%}" for one in left.of_portfolio],
+        share_left,
     )
     kept = np.where(hit & ~nothing, covered, 1.0)[:, None]
     return replace(book, values=book.values / kept).keep(~nothing & ~little)

@@ -5,6 +5,7 @@ Every rule takes a book and returns a book; what it changes or refuses it writes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -208,7 +209,7 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
             REFUSED,
             "correct the amounts",
             notes,
-            [f"{s:.6g}" for s in sums],
+            lambda p: f"{sums[p]:.6g}",
         )
         good = book.keep(~bad)
         return replace(good, values=good.values / good.values.sum(axis=1, keepdims=True))
@@ -216,7 +217,10 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
     sums = sums / whole
     off = np.abs(sums - 1)
     far = off > rules.tolerance
-    shown = [f"the sum is {s:.10g}" for s in sums]
+
+    def shown(p: int) -> str:
+        return f"the sum is {sums[p]:.10g}"
+
     refused = ~(sums > 0) | (far if rules.sums == "refuse" else np.zeros(len(book), bool))
     if rules.sums == "cash":
         book, refused = _fill_with_cash(book, sums, refused, rules, notes, shown)
@@ -246,7 +250,7 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
         CHANGED,
         "write all weights alike",
         notes,
-        [f"the sum is {s * whole:.10g}" for s in sums],
+        lambda p: f"the sum is {sums[p] * whole:.10g}",
         cures=[Cure("sums", "refuse", "Leave them out")],
     )
     book.note(
@@ -286,7 +290,7 @@ def _fill_with_cash(
     refused: NDArray[np.bool_],
     rules: Rules,
     notes: Notes,
-    shown: list[str],
+    shown: Callable[[int], str],
 ) -> tuple[Book, NDArray[np.bool_]]:
     """Put what is missing to one into cash; more than one is refused."""
     cash = next((name for name in book.assets if words.says(name, words.CASH)), CASH_NAME)
