@@ -1,5 +1,5 @@
-"""Claims: every hostile file ends within 5 seconds of processor time and 500 MB, with a sentence, and
-a page of another user answers within 1 second meanwhile.
+"""Claims: every hostile file ends within 5 seconds of processor time and 500 MB, with a sentence,
+and a page of another user answers within 1 second meanwhile.
 
 The files are those of tests/tables/hostile_files.py, read as the app reads them: in a process of
 their own, while the Market page of another workspace is drawn again and again in this one. The

@@ -172,9 +172,11 @@ def _cures(left: _Uncovered, roles: Roles) -> list[Cure]:
     if cash is not None:
         cures.append(Cure("cash", f"{cash}={EXAMPLE_RATE}", f"Give {cash} a rate"))
     column = {asset: name for name, asset in roles.matched.items()}
-    for name in left.largest[:NAMED]:
-        if roles.of.get(column.get(name, "")) == HOLDING:
-            cures.append(Cure("roles", f"{column[name]}={IGNORE}", f"Ignore the column {name}"))
+    cures.extend(
+        Cure("roles", f"{column[name]}={IGNORE}", f"Ignore the column {name}")
+        for name in left.largest[:NAMED]
+        if roles.of.get(column.get(name, "")) == HOLDING
+    )
     return cures
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from imop_engine.errors import InvalidInput
 from imop_engine.tables import words
-from imop_engine.tables.holdings import Book
 from imop_engine.tables.extra_holdings import ADDING_SHARE, ADDS_UP
+from imop_engine.tables.holdings import Book
 from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Guess, Notes
 
 FRACTION, PERCENT, AMOUNTS = "fraction", "percent", "amounts"

@@ -77,8 +77,8 @@ CASH: Final = vocabulary(
     """
     cash liquidity liquid money bargeld liquidität liquiditaet liquidités liquidites efectivo caixa
     kasse guthaben tagesgeld flüssige liquide liquides liquidità liquidita contanti trésorerie
-    tresorerie espèces especes tesorería tesoreria liquidez dinheiro disponível kontanten kasmiddelen
-    liquiditeiten gotówka gotowka środki kontanter likvida
+    tresorerie espèces especes tesorería tesoreria liquidez dinheiro disponível kontanten
+    kasmiddelen liquiditeiten gotówka gotowka środki kontanter likvida
     """
 )
 # What may stand beside the word for cash in the name of cash and nothing else.
@@ -255,7 +255,7 @@ def is_total(name: str) -> bool:
 def is_cash(name: str) -> bool:
     """Whether a name says cash and nothing else.
 
-    >>> is_cash("Cash & Equivalents (USD)"), is_cash("Flüssige Mittel"), is_cash("Liquid Alpha Fund")
+    >>> is_cash("Cash & Equivalents (USD)"), is_cash("Flüssige Mittel"), is_cash("Liquid Alpha")
     (True, True, False)
     """
     found = words_of(name)

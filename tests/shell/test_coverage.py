@@ -1,4 +1,4 @@
-"""Value without a history and cash with a rate, from the files to the verdict, as a person sees it."""
+"""Value without a history and cash with a rate, from files to verdict, as a person sees it."""
 
 import json
 

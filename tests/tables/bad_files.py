@@ -352,8 +352,10 @@ PORTFOLIOS: dict[str, BadFile] = {
     ),
     "least share as percent": (PEOPLE, {"assets": ["A", "B"], "coverage": 80}),
     "unclassified beside numbers that are attributes": (
-        b"plan,A,B,Unclassified,stated return,rating\nAnn,0.6,0.4,0,0.07,3\n"
-        b"Bob,0.5,0.4,0.1,0.08,4\nCyd,0.5,0.5,0,0.075,5\nDan,0.3,0.5,0.2,0.08,1\n",
+        (
+            b"plan,A,B,Unclassified,stated return,rating\nAnn,0.6,0.4,0,0.07,3\n"
+            b"Bob,0.5,0.4,0.1,0.08,4\nCyd,0.5,0.5,0,0.075,5\nDan,0.3,0.5,0.2,0.08,1\n"
+        ),
         {"assets": ["A", "B"]},
     ),
     "cash and unclassified without a series": (

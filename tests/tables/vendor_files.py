@@ -269,7 +269,8 @@ HOLDINGS: dict[str, tuple[str, dict[str, Any], dict[str, dict[str, float]]]] = {
     "american custodian with a sweep account": (
         (
             "Account,Symbol,Market Value\n1001,VTI,$70000.00\n1001,BND,$25000.00\n"
-            "1001,Cash & Equivalents,$5000.00\n1002,VTI,$9000.00\n1002,Sweep cash balance,$1000.00\n"
+            "1001,Cash & Equivalents,$5000.00\n1002,VTI,$9000.00\n"
+            "1002,Sweep cash balance,$1000.00\n"
         ),
         {"assets": ["VTI", "BND", "Cash"]},
         {
