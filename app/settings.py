@@ -62,6 +62,7 @@ class MarketSettings:
     gaps: str = "likelihood"
     repair: bool = False  # a covariance that is not positive definite
     told: tuple[str, ...] = ()  # what a download had to say
+    cash: tuple[tuple[str, float], ...] = ()  # assets without a history, and their yearly rates
     limits: tuple[Limit, ...] = ()
     bounds: tuple[float, float] | None = None  # where every believed return lies
 
@@ -101,6 +102,7 @@ class InvestorBatch:
     units: str = "auto"
     sums: str = "rescale"
     unknown: str = "drop"
+    coverage: float = 0.8  # the least share of a portfolio that needs a return history
     negative: str = "refuse"
     duplicates: str = "first"
     snapshots: str = "latest"

@@ -18,12 +18,13 @@ import pandas as pd
 
 from imop_engine.arguments import NOT_PSD
 from imop_engine.bundled import market as bundled_market
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.moments import Moments, estimate_moments
 from imop_engine.sentences.market import PYTHON, HistoryWords
-from imop_engine.tables import AssetMap, ReturnHistory, read_yahoo
+from imop_engine.tables import AssetMap, Cure, ReturnHistory, read_yahoo
+from imop_engine.tables.coverage import EXAMPLE_RATE
 from imop_engine.tables.export import read_json_table
 from imop_engine.tables.open_table import Source
 from imop_engine.tables.readers import Reading, read_here
@@ -87,6 +88,7 @@ class PortfolioOptions:
     roles: tuple[tuple[str, str], ...] = ()  # (column, role) pairs
     sums: str = "rescale"
     unknown: str = "drop"
+    coverage: float = 0.8  # the least share of a portfolio's value that needs a return history
     negative: str = "refuse"
     duplicates: str = "first"
     snapshots: str = "latest"
@@ -97,14 +99,19 @@ class PortfolioOptions:
 
 @dataclass(frozen=True, eq=False)
 class MarketSource:
-    """Where a market comes from: exactly one of a history, two tables, Yahoo, or a bundled set."""
+    """Where a market comes from: exactly one of a history, two tables, Yahoo, or a bundled set.
+
+    `asset_map` says what else its assets are called, `cash` what assets without a history earn in
+    a year, as (name, fraction) pairs; see `Market.with_cash`.
+    """
 
     history: TableFile | None = None
     expected: TableFile | None = None
     covariance: TableFile | None = None
     yahoo: YahooPrices | None = None
     bundled: str | None = None
-    asset_map: TableFile | None = None  # what else the assets are called
+    asset_map: TableFile | None = None
+    cash: tuple[tuple[str, float], ...] = ()
 
     @property
     def nothing(self) -> bool:
@@ -150,9 +157,17 @@ def load_market(
     Returns:
         The market, with yearly moments, its history where there is one, and what reading noticed.
     """
-    chosen = options or HistoryOptions()
     if source._named() != 1:
         raise InvalidInput(words.not_one_source)
+    found = _load(source, options or HistoryOptions(), words, read)
+    for name, rate in source.cash:
+        found = found.with_cash(name, rate)
+    return found
+
+
+def _load(
+    source: MarketSource, chosen: HistoryOptions, words: SourceWords, read: Reading
+) -> Market:
     if source.history is not None:
         history = _read_history(source.history, chosen, read, words.history)
         called = _relabelled(history, load_asset_map(source, read))
@@ -252,6 +267,7 @@ def load_investors(
         "roles": dict(chosen.roles) or None,
         "sums": chosen.sums,
         "unknown": chosen.unknown,
+        "coverage": chosen.coverage,
         "negative": chosen.negative,
         "duplicates": chosen.duplicates,
         "snapshots": chosen.snapshots,
@@ -266,6 +282,16 @@ def load_investors(
         "words": words,
     }
     people = read("portfolios", (file.source,), named)
+    strange = [name for name in people.weights if name not in assets]
+    if strange:  # what was missing to one became cash, of which the market knows nothing
+        raise UnreadableFile(
+            f"{file.name}: what is missing to one is taken as {strange[0]}, which has no return "
+            f"history; give it a rate with {words.cash}, or choose to rescale.",
+            (
+                Cure("cash", f"{strange[0]}={EXAMPLE_RATE}", f"Give {strange[0]} a rate"),
+                Cure("sums", "rescale", "Scale to 100 %"),
+            ),
+        )
     return Investors.of(
         people.weights,
         assets,

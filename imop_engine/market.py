@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
+from imop_engine.sentences.market import cash_given
 
+# Standard deviation a year of an asset that is given as a rate: about that of a short rate from one
+# year to the next. Not zero, so that the covariance stays positive definite.
+CASH_RISK: Final = 0.005
 MONTHS_A_YEAR: Final = 12
 ASSETS_NAMED: Final = 8  # in a sentence about a name that is none of the assets
 
@@ -116,6 +120,47 @@ class Market:
         error = read_only(self.covariance * MONTHS_A_YEAR / _checked_months(months))
         return replace(self, months=months, mean_covariance=error)
 
+    def with_cash(self, name: str, rate: float, risk: float = CASH_RISK) -> Market:
+        """The same market with one asset more: cash, of which only a rate is known.
+
+        Args:
+            name: what it is called in the portfolios.
+            rate: what it earns in a year, a fraction; taken as known exactly.
+            risk: its standard deviation a year, a fraction above zero; it is unrelated to the
+                other assets.
+
+        Returns:
+            A market with cash as its last asset. Where there is a history, cash earns its rate in
+            every period.
+        """
+        if name in self.names:
+            raise InvalidInput(
+                f"{name} is an asset of the market already, with returns of its own; a rate is for "
+                "cash without a history."
+            )
+        if not (name and -1.0 < rate < 1.0):
+            raise InvalidInput(
+                f"cash {name or '(no name)'} has the rate {rate:g}; give a name and a yearly rate "
+                "as a fraction, such as 0.02."
+            )
+        if not 0.0 < risk < 1.0:
+            raise InvalidInput(
+                f"risk is {risk:g}; give cash a standard deviation a year above zero, such as "
+                f"{CASH_RISK:g}: without any the covariance would be singular."
+            )
+        history, error = self.history, self.mean_covariance
+        if history is not None:
+            history = history.assign(**{name: rate / self.periods_per_year})
+        return replace(
+            self,
+            names=(*self.names, name),
+            expected_returns=read_only(np.append(self.expected_returns, rate)),
+            covariance=_bordered(self.covariance, risk**2),
+            mean_covariance=None if error is None else _bordered(error, 0.0),
+            history=history,
+            notes=(*self.notes, cash_given(name, rate, risk)),
+        )
+
     @property
     def size(self) -> int:
         """Number of assets."""
@@ -161,6 +206,13 @@ class Market:
         """Standard deviation of each asset, per year."""
         result: Vector = np.sqrt(np.diag(self.covariance))
         return result
+
+
+def _bordered(matrix: Matrix, corner: float) -> Matrix:
+    """A matrix with one more row and column of zeros, and a number in the new corner."""
+    larger = np.pad(matrix, (0, 1))
+    larger[-1, -1] = corner
+    return read_only(larger)
 
 
 def _checked_months(months: Any) -> int:

@@ -212,6 +212,7 @@ def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:
             int(one["rows_refused"]),
             tuple(one["sentences"]),
             lines[lines["reading"] == one["name"]].drop(columns="reading"),
+            one.get("covered"),
         )
         for one in document["reading"]
     )

@@ -68,6 +68,7 @@ SNAPSHOTS: Final = {
     "panel": "All, as a panel",
     "by date": "All, by date",
 }
+CASH_RATE: Final = 2.0  # percent a year, to begin with
 DRIFT: Final = {"keep": "Use them too", "drop": "Leave them out"}
 
 
@@ -253,7 +254,11 @@ def _upload(state: AppState, before: InvestorBatch | None) -> None:
             problem(error)
             _offer(state, fresh, error)
     else:
-        _how_read(state, known, stored)
+        try:
+            _how_read(state, known, stored)
+        except AppError as error:
+            problem(error)
+            _offer(state, known, error)
 
 
 def _offer(state: AppState, batch: InvestorBatch, error: AppError) -> None:
@@ -263,6 +268,8 @@ def _offer(state: AppState, batch: InvestorBatch, error: AppError) -> None:
             rates = file_choices.rates_of(_rates_field("", "offer_rates"))
             if rates:
                 _take(state, replace(batch, rates=rates))
+        elif cure.option == "cash":
+            _cash_rate(state, number, cure.value.rpartition("=")[0], None)
         elif cure.option != "sheet" and st.button(cure.label, key=f"offer_{number}"):
             _take(state, file_choices.cured(batch, cure.option, cure.value))
 
@@ -283,7 +290,7 @@ def _rules(state: AppState, before: InvestorBatch, people: crowd.Investors) -> I
     asked: list[tuple[str, str, dict[str, str]]] = [
         ("units", "Holdings are", UNITS),
         ("sums", "Sums other than 100 %", SUMS),
-        ("unknown", "Assets not in the market", UNKNOWN),
+        ("unknown", "Assets without a history", UNKNOWN),
         ("negative", "Negative holdings", NEGATIVE),
     ]
     if people.dates is None:
@@ -295,7 +302,67 @@ def _rules(state: AppState, before: InvestorBatch, people: crowd.Investors) -> I
         name: _rule(label, choices, state.fresh(f"rule_{name}"), getattr(before, name))
         for name, label, choices in asked
     }
-    return replace(before, **chosen, rates=_rates(state, before, people))
+    coverage = _coverage(state, before)
+    return replace(before, **chosen, coverage=coverage, rates=_rates(state, before, people))
+
+
+def _coverage(state: AppState, before: InvestorBatch) -> float:
+    share = st.number_input(
+        "Least share with a history (%)",
+        min_value=0,
+        max_value=100,
+        step=5,
+        value=round(100 * before.coverage),
+        key=state.fresh("rule_coverage"),
+        help="A portfolio of which less than this share of its value has a return history is set "
+        "aside; of the others, the part with a history counts as the whole.",
+    )
+    return int(share) / 100
+
+
+def cash_rates(state: AppState, people: crowd.Investors) -> None:
+    """Fields for cash without a history, which becomes an asset of the market by a rate.
+
+    Args:
+        state: What this browser session has chosen.
+        people: The investors as they were read.
+    """
+    market = state.workspace.chosen_market
+    for number, (name, rate) in enumerate(file_choices.cash_names(people, market).items()):
+        _cash_rate(state, number, name, rate)
+
+
+def _cash_rate(state: AppState, number: int, name: str, rate: float | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"cash_{number}"):
+        given = st.number_input(
+            f"Rate of {escape(name)} (% a year)",
+            min_value=-10.0,
+            max_value=50.0,
+            step=0.25,
+            value=CASH_RATE if rate is None else 100 * rate,
+            key=state.fresh(f"cash_rate_{number}"),
+            help="Cash has no return history of its own: with a rate it is an asset of the "
+            "market, with hardly any risk and unrelated to the others.",
+            width=260,
+        )
+        st.button(
+            f"Give {escape(name)} this rate",
+            key=f"give_cash_{number}",
+            on_click=_give_cash,
+            args=(state, name, given / 100),
+        )
+        if rate is not None:
+            st.button(
+                f"Take {escape(name)} out of the market",
+                key=f"drop_cash_{number}",
+                on_click=_give_cash,
+                args=(state, name, None),
+            )
+
+
+def _give_cash(state: AppState, name: str, rate: float | None) -> None:
+    state.choose_market(file_choices.with_cash(state.workspace.chosen_market, name, rate))
+    state.examples += 1  # the fields start again from what was chosen
 
 
 def _rates(

@@ -277,6 +277,8 @@ def _moments(state: AppState) -> None:
         second=box.put(covariance.name, covariance.getvalue()),
     )
     before = state.workspace.market
+    if before is not None and before.file == fresh.file and before.second == fresh.second:
+        fresh = replace(fresh, cash=before.cash)
     if before is None or before.data != fresh:
         markets.load(fresh, box)
         state.choose_market(fresh)

@@ -10,6 +10,7 @@ import streamlit as st
 from imop_app.components import show
 
 ROWS: Final = 100
+FIELDS: Final = ("rates", "cash")  # choices that are numbers
 
 
 def report(
@@ -70,8 +71,8 @@ def _needs_you(
             st.caption(line)
         for place, finding in enumerate(needs):
             st.markdown(show.escape(finding.sentence()))
-            # rates are numbers that no button knows; the field for them is with the other choices
-            offered = [one for one in finding.cures if one.option != "rates"]
+            # rates are numbers that no button knows; there are fields for them
+            offered = [one for one in finding.cures if one.option not in FIELDS]
             if cure is None or not offered:
                 continue
             with st.container(horizontal=True, key=f"cures_{key}_{place}"):

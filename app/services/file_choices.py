@@ -25,6 +25,11 @@ def cured(batch: InvestorBatch, option: str, value: str) -> InvestorBatch:
     """
     if option == "rates":
         return replace(batch, rates=rates_of(value))
+    if option == "coverage":
+        return replace(batch, coverage=float(value))
+    if option == "roles":
+        column, _, role = value.rpartition("=")
+        return replace(batch, roles=tuple(sorted({**dict(batch.roles), column: role}.items())))
     change: dict[str, Any] = {option: value}
     return replace(batch, **change)
 
@@ -47,6 +52,36 @@ def rates_of(text: str) -> tuple[tuple[str, float], ...]:
             raise AppError(f"{part} is no exchange rate; write USD=0.92 for each currency.")
         found[name.upper()] = rate
     return tuple(found.items())
+
+
+def cash_names(people: Investors, market: MarketSettings) -> dict[str, float | None]:
+    """Cash that has no history, and cash that was given a rate: names with yearly rates, or None.
+
+    Args:
+        people: The investors as they were read.
+        market: The chosen market.
+    """
+    findings = [finding for one in people.reading for finding in one.findings]
+    asked = [
+        cure.value.rpartition("=")[0]
+        for finding in findings
+        for cure in finding.cures
+        if cure.option == "cash"
+    ]
+    return {**dict.fromkeys(asked), **dict(market.cash)}
+
+
+def with_cash(market: MarketSettings, name: str, rate: float | None) -> MarketSettings:
+    """The market with cash that earns a rate.
+
+    Args:
+        market: The chosen market.
+        name: What cash is called in the portfolios.
+        rate: What it earns in a year, a fraction; None takes it out of the market.
+    """
+    rates = {**dict(market.cash), name: rate}
+    kept = tuple((one, given) for one, given in rates.items() if given is not None)
+    return replace(market, cash=kept)
 
 
 @sentences

@@ -82,11 +82,14 @@ def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
     def table(stored: StoredFile | None) -> TableFile | None:
         return None if stored is None else TableFile(stored.name, box.path(stored))
 
+    cash = settings.cash
     if settings.source == "bundled":
-        return MarketSource(bundled=settings.bundled)
+        return MarketSource(bundled=settings.bundled, cash=cash)
     if settings.source == "moments":
-        return MarketSource(expected=table(settings.file), covariance=table(settings.second))
-    return MarketSource(history=table(settings.file), asset_map=table(settings.asset_map))
+        expected, covariance = table(settings.file), table(settings.second)
+        return MarketSource(expected=expected, covariance=covariance, cash=cash)
+    known = table(settings.asset_map)
+    return MarketSource(history=table(settings.file), asset_map=known, cash=cash)
 
 
 @sentences

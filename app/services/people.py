@@ -146,6 +146,7 @@ def _from_table(
         units=batch.units,
         sums=batch.sums,
         unknown=batch.unknown,
+        coverage=batch.coverage,
         negative=batch.negative,
         duplicates=batch.duplicates,
         snapshots=batch.snapshots,

@@ -106,6 +106,7 @@ def _report(state: AppState, chosen: InvestorSettings, people: crowd.Investors) 
         "reading_people",
         (lambda option, value: _cure(state, option, value)) if alone else None,
     )
+    investor_source.cash_rates(state, people)
 
 
 def _cure(state: AppState, option: str, value: str) -> None:

@@ -21,7 +21,7 @@ import typer
 from imop_engine.errors import ImopError, InvalidInput
 
 if TYPE_CHECKING:
-    from imop_engine.commands.options import LimitOptions, MarketFiles, YahooOptions
+    from imop_engine.commands.options import CashOptions, LimitOptions, MarketFiles, YahooOptions
     from imop_engine.limits import Limits
     from imop_engine.loading import HistoryOptions, TableFile
     from imop_engine.market import Market
@@ -30,11 +30,15 @@ LOG = logging.getLogger("imop")
 
 EXAMPLE_ANCHOR: Final = "AAPL=0.08"
 EXAMPLE_CAP: Final = "AAPL=0.3"
+EXAMPLE_CASH: Final = "Cash=2%"
 PLUS_MINUS: Final = r"±|\+/-|\+-"
 
 
 def load_market(
-    files: MarketFiles, reading: HistoryOptions | None = None, yahoo: YahooOptions | None = None
+    files: MarketFiles,
+    reading: HistoryOptions | None = None,
+    yahoo: YahooOptions | None = None,
+    cash: CashOptions | None = None,
 ) -> Market:
     """The market from a history, from Yahoo, from two tables of moments, or from a bundled set.
 
@@ -42,6 +46,7 @@ def load_market(
         files: The analyst's tables, or the name of a bundled market.
         reading: How a history is read and what is estimated from it; None takes the defaults.
         yahoo: Which prices to fetch; None fetches none.
+        cash: Assets of which only a rate is known; None adds none.
 
     Returns:
         Yearly expected returns and covariance, with what was noticed on the way.
@@ -57,6 +62,7 @@ def load_market(
         yahoo=None if yahoo is None else yahoo.prices(),
         bundled=files.bundled,
         asset_map=_table(files.asset_map),
+        cash=() if cash is None else tuple(assignments(cash.cash, "--cash", EXAMPLE_CASH).items()),
     )
     words = loading.SourceWords(
         "say what the assets return: --returns FILE, or --expected FILE with --covariance FILE, or "
@@ -67,7 +73,7 @@ def load_market(
     )
     found = loading.load_market(source, reading, words, read_within_budget)
     # a results folder says on which data it stands; of a file it says the name
-    return replace(found, notes=(found.description,)) if files.bundled else found
+    return replace(found, notes=(found.description, *found.notes)) if files.bundled else found
 
 
 def _table(path: Path | None) -> TableFile | None:

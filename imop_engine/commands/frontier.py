@@ -13,6 +13,7 @@ import typer
 
 from imop_engine.commands import common
 from imop_engine.commands.options import (
+    CashOptions,
     HistoryFileOptions,
     Json,
     LimitOptions,
@@ -39,6 +40,7 @@ def frontier(
     files: MarketFiles,
     yahoo: YahooOptions,
     history: HistoryFileOptions,
+    cash: CashOptions,
     limits: LimitOptions,
     study: Annotated[
         Path | None,
@@ -61,11 +63,11 @@ def frontier(
     from imop_engine.tables.export import records, write_table
 
     if study is not None:
-        if not files.nothing or yahoo.tickers is not None:
+        if not files.nothing or yahoo.tickers is not None or cash.cash:
             raise InvalidInput("--study brings its own returns; leave the other sources out.")
         curve, source = _estimated(study), "estimated"
     else:
-        market = common.load_market(files, history.reading(), yahoo)
+        market = common.load_market(files, history.reading(), yahoo, cash)
         curve, source = _historical(market, limits), "historical"
     table = frontier_frame(curve, points)
     written = None if out is None else str(write_table(table, out))

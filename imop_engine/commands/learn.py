@@ -14,6 +14,7 @@ import typer
 
 from imop_engine.commands import common, learning
 from imop_engine.commands.options import (
+    CashOptions,
     HistoryFileOptions,
     Json,
     LimitOptions,
@@ -55,6 +56,13 @@ class PortfolioFile:
         "rescale"
     )
     unknown: Annotated[str, typer.Option(help="Assets without a history: drop or refuse.")] = "drop"
+    min_coverage: Annotated[
+        float,
+        typer.Option(
+            help="Least share of a portfolio's value that needs a return history; those with less "
+            "are set aside."
+        ),
+    ] = 0.8
     negative: Annotated[str, typer.Option(help="Negative holdings: refuse, zero or keep.")] = (
         "refuse"
     )
@@ -88,6 +96,7 @@ class PortfolioFile:
             roles=learning.roles(self.role),
             sums=self.sums,
             unknown=self.unknown,
+            coverage=_share(self.min_coverage, "--min-coverage"),
             negative=self.negative,
             duplicates=self.duplicates,
             snapshots=self.snapshots,
@@ -217,6 +226,7 @@ def learn(
     files: MarketFiles,
     yahoo: YahooOptions,
     history: HistoryFileOptions,
+    cash: CashOptions,
     known: KnownReturns,
     limits: LimitOptions,
     learner: LearningOptions,
@@ -228,7 +238,7 @@ def learn(
     differences.csv, run.json and report.html; with --by also groups.csv.
     """
     results.check()
-    market = common.load_market(files, history.reading(learner.strict), yahoo)
+    market = common.load_market(files, history.reading(learner.strict), yahoo, cash)
     market = learning.resting_on(market, known.months)
     reading = people.reading(learner.strict)
     data = learning.read(market, people.portfolios, reading, known.truth, files.asset_map)
@@ -247,6 +257,13 @@ def learn(
         common.say_json({"folder": None if out is None else str(out), **document})
     else:
         learning.show(study, out)
+
+
+def _share(value: float, option: str) -> float:
+    """A share from 0 to 1; percent are what is most often written instead."""
+    if not 0 <= value <= 1:
+        raise InvalidInput(f"{option} is {value:g}; give a share from 0 to 1, for example 0.8.")
+    return value
 
 
 def _settings(

@@ -35,6 +35,8 @@ PORTFOLIO_CURES: Final = {
     "units": "--portfolio-units",
     "layout": "--portfolio-layout",
     "rates": "--currency-rate",
+    "roles": "--role",
+    "coverage": "--min-coverage",
 }
 
 

@@ -86,6 +86,12 @@ Repair = Annotated[
     bool,
     typer.Option("--repair", help="Replace a covariance that is none by the nearest that is one."),
 ]
+Cash = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cash", help="Cash without a history becomes an asset by its yearly rate, as Cash=2%."
+    ),
+]
 Upper = Annotated[float, typer.Option("--upper", help="Cap on every holding.")]
 Caps = Annotated[
     list[str] | None, typer.Option("--cap", help="Cap of one asset, as ASSET=0.3; repeatable.")
@@ -168,6 +174,13 @@ class HistoryFileOptions:
             repair=self.repair,
             strict=strict,
         )
+
+
+@dataclass(frozen=True)
+class CashOptions:
+    """Assets of which only a rate is known."""
+
+    cash: Cash = None
 
 
 @dataclass(frozen=True)

@@ -356,3 +356,22 @@ def alike(share: float) -> Finding:
         ),
         remedy="Give investors with different appetites for risk.",
     )
+
+
+def uncovered(file: str, covered: float) -> Finding:
+    """Much of what is held has no return history.
+
+    Args:
+        file: What the file of portfolios is called.
+        covered: The share of its value that has a history.
+    """
+    return Finding(
+        sentence=(
+            f"{percent(1.0 - covered)} of the value of {file} has no return history: what was "
+            "learned speaks of the rest, as if that were all that its owners hold."
+        ),
+        remedy=(
+            "Add the missing histories, say which assets they are (a map of identifiers), or give "
+            "cash a rate."
+        ),
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from imop_engine.sentences.numbers import some
+from imop_engine.sentences.numbers import percent, some
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class HistoryWords:
     complete: str
     prices: str
     returns: str
+    asset_map: str
+    cash: str
     to_portfolios: str
     to_market: str
 
@@ -38,6 +40,8 @@ PYTHON: Final = HistoryWords(
     complete='gaps="complete"',
     prices='kind="prices"',
     returns='kind="returns"',
+    asset_map="asset_map=read_asset_map(...)",
+    cash="MarketSource(cash=...) or Market.with_cash",
     to_portfolios="Read it with read_portfolios",
     to_market="Read it with read_returns",
 )
@@ -50,6 +54,8 @@ SHELL: Final = HistoryWords(
     complete="--gaps complete",
     prices="--kind prices",
     returns="--kind returns",
+    asset_map="--asset-map",
+    cash="--cash",
     to_portfolios="Give it with --portfolios",
     to_market="Give it with --returns",
 )
@@ -62,6 +68,8 @@ APP: Final = HistoryWords(
     complete="“Complete periods only” under Missing returns",
     prices="“Prices” under Contents",
     returns="“Returns” under Contents",
+    asset_map="“Identifiers of the assets” on the page Market",
+    cash="the field below",
     to_portfolios="Upload it on the page Investors",
     to_market="Upload it on the page Market",
 )
@@ -224,4 +232,18 @@ def shrunk_means(share: float, periods_per_year: int) -> str:
     return (
         f"Means are shrunk by {share:.0%} towards the return of the minimum-variance portfolio, "
         f"times {periods_per_year}."
+    )
+
+
+def cash_given(name: str, rate: float, risk: float) -> str:
+    """Cash that became an asset by a rate.
+
+    Args:
+        name: What it is called.
+        rate: What it earns in a year, a fraction.
+        risk: Its standard deviation a year, a fraction.
+    """
+    return (
+        f"{name} has no history: it earns {percent(rate)} a year as given, with a standard "
+        f"deviation of {percent(risk)} and no relation to the other assets."
     )

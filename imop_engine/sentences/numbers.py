@@ -105,7 +105,7 @@ def some(names: Sequence[str], most: int) -> str:
     >>> some(["A", "B", "C"], 2), some(["A"], 2)
     ('A, B and 1 more', 'A')
     """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 
 

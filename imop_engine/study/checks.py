@@ -48,6 +48,8 @@ DROPPED: Final = 0.008  # no holding below this
 COARSE: Final = 0.02  # step of reported holdings
 OWN: Final = 0.5
 REPEATED: Final = 0.05
+COVERED: Final = 0.95  # of the value of a file has a return history
+HARDLY_COVERED: Final = 0.80
 NEAR_BOX: Final = 0.02  # of its width
 
 
@@ -98,6 +100,7 @@ def study_checks(study: Study) -> tuple[Check, ...]:
     _fit(study, add)
     _people(study, add)
     _given(study, add)
+    _coverage(study, add)
     if study.estimate is not None:
         _shape(study, study.specification, add)
     _result(study, add)
@@ -173,6 +176,14 @@ def _given(study: Study, add: Add) -> None:
         loose = error / abs(apart) if apart else np.inf
         if loose > LOOSE:
             add("anchors", CAUTION, say.anchors_loose(loose))
+
+
+def _coverage(study: Study, add: Add) -> None:
+    files = [(one.covered, one.name) for one in study.data.reading if one.covered is not None]
+    covered, name = min(files, default=(1.0, ""))
+    if covered < COVERED:
+        severe = POOR if covered < HARDLY_COVERED else CAUTION
+        add("coverage", severe, say.uncovered(name, covered))
 
 
 def _shape(study: Study, shape: Specification, add: Add) -> None:

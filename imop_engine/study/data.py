@@ -34,6 +34,7 @@ class Reading:
     rows_refused: int
     sentences: tuple[str, ...]
     lines: pd.DataFrame
+    covered: float | None = None  # share of the file's value that has a return history
 
     @classmethod
     def of(cls, report: Any) -> Reading:
@@ -48,6 +49,7 @@ class Reading:
             int(report.rows_refused),
             tuple(str(sentence) for sentence in report.sentences()),
             report.to_frame(),
+            getattr(report, "covered", None),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,6 +60,7 @@ class Reading:
             "rows_kept": self.rows_kept,
             "rows_changed": self.rows_changed,
             "rows_refused": self.rows_refused,
+            "covered": self.covered,
             "sentences": list(self.sentences),
         }
 

@@ -47,6 +47,7 @@ class Book:
     owner: NDArray[np.intp]
     sources: NDArray[np.intp]
     signed: bool
+    covered: FloatArray | None = None  # share of each portfolio that has a return history
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -58,6 +59,8 @@ class Book:
 
     def keep(self, mask: BoolArray) -> Book:
         """Return the book with only these portfolios."""
+        if mask.all():
+            return self
         position = np.cumsum(mask) - 1
         hit = mask[self.owner]
         return replace(
@@ -68,6 +71,7 @@ class Book:
             rows=self.rows[hit],
             owner=position[self.owner[hit]],
             sources=self.sources[mask],
+            covered=None if self.covered is None else self.covered[mask],
         )
 
     def note(
@@ -79,6 +83,7 @@ class Book:
         notes: Notes,
         values: Any = "",
         cures: Sequence[Cure] = (),
+        needs: bool | None = None,
     ) -> None:
         """Write one line for every row of these portfolios; `values` has one per portfolio.
 
@@ -88,14 +93,20 @@ class Book:
             action: Kept, changed or refused.
             remedy: What the analyst can do.
             notes: Collects what was noticed, changed or refused.
-            values: What is quoted, one for each portfolio.
+            values: What is quoted: one text, one for each portfolio, or a function of its number.
             cures: Choices that would settle it.
+            needs: Whether the analyst has to act; None leaves that to the remedy's words.
         """
         if not mask.any():
             return
         rows, owner = self.rows_of(mask)
-        shown = values if isinstance(values, str) else [values[p] for p in owner]
-        notes.add(what, action, remedy, rows=rows, values=shown, cures=cures)
+        shown = values
+        if callable(values):
+            said = {p: values(p) for p in np.unique(owner).tolist()}
+            shown = [said[p] for p in owner.tolist()]
+        elif not isinstance(values, str):
+            shown = [values[p] for p in owner]
+        notes.add(what, action, remedy, rows=rows, values=shown, cures=cures, needs=needs)
 
 
 def wide_book(

@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable
+from imop_engine.tables.extra_holdings import extra_holdings
 from imop_engine.tables.history_layout import LONG, MOSTLY, UNNAMED_COLUMNS, WIDE, repeats
 from imop_engine.tables.numbers import Numbers
 from imop_engine.tables.reading_report import Guess
@@ -44,20 +44,10 @@ VALUES: Final = (WEIGHT, AMOUNT, SHARES)
 
 # Different names looked at to tell whether a column names assets.
 DISTINCT_NAMES: Final = 1000
-# A portfolio adds up when it comes this close to one (or one hundred).
-ADDS_UP: Final = 0.02
-# Roles are believed when at least this share of the rows adds up.
-ADDING_SHARE: Final = 0.5
-# A total column equals the sum of the others up to the rounding of its digits.
-TOTAL_ROOM: Final = 1e-3
-TOTAL_SHARE: Final = 0.9
-
 # What may stand beside an asset's name in the name of its column.
 FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES
 
 ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +57,7 @@ class Roles:
     of: dict[str, str]
     layout: str
     matched: dict[str, str]
+    doubtful: tuple[str, ...] = ()  # attributes by their values, though named like holdings
 
     def first(self, role: str) -> str | None:
         """Return the first column with this role."""
@@ -159,12 +150,14 @@ def guess_roles(
     if is_long:
         _long_values(table, numbers, of, guessed)
         matched: dict[str, str] = {}
+        doubtful: tuple[str, ...] = ()
     else:
         matched = _wide_holdings(table, numbers, of, assets)
+        doubtful = _doubtful(table, numbers, of)
     for column in table.columns:
         of.setdefault(column.name, ATTRIBUTE if column.filled.any() else IGNORE)
     ordered = {name: of[name] for name in table.names}
-    return Roles(ordered, LONG if is_long else WIDE, matched)
+    return Roles(ordered, LONG if is_long else WIDE, matched, doubtful)
 
 
 def _texts(
@@ -364,15 +357,27 @@ def _wide_holdings(
     of |= {name: TOTAL for name in loose if words.is_total(name)}
     of |= {n: ATTRIBUTE for n in loose if n not in of and words.says(n, words.PERSONAL)}
     loose = [name for name in loose if name not in of]
+    totals = [numbers[name].values for name, role in of.items() if role == TOTAL]
     with np.errstate(over="ignore"):  # numbers beyond any fortune are refused later, with a line
-        extra = _extra_holdings(
-            numbers, list(matched), loose, holdings_named=HOLDING in of.values()
-        )
+        extra = extra_holdings(numbers, list(matched), loose, totals)
     for name in extra:
         of[name] = HOLDING
         matched[name] = name
     _check_matches(table, matched)
     return matched
+
+
+def _doubtful(table: CellTable, numbers: dict[str, Numbers], of: dict[str, str]) -> tuple[str, ...]:
+    """Columns of numbers that are named like holdings, but were not taken for any."""
+    return tuple(
+        column.name
+        for column in table.columns
+        if column.name not in of
+        and numbers[column.name].share >= MOSTLY
+        and np.nan_to_num(numbers[column.name].values).any()
+        and (words.is_cash(column.name) or words.words_of(column.name) <= words.UNCLASSIFIED)
+        and words.words_of(column.name)
+    )
 
 
 def _check_matches(table: CellTable, matched: dict[str, str]) -> None:
@@ -389,38 +394,3 @@ def _check_matches(table: CellTable, matched: dict[str, str]) -> None:
                 "remove one of them."
             )
         first[asset] = name
-
-
-def _extra_holdings(
-    numbers: dict[str, Numbers], known: list[str], loose: list[str], *, holdings_named: bool
-) -> list[str]:
-    """Tell which further columns of numbers are holdings: those that make the rows add up."""
-    if not loose:
-        return []
-    values = {name: np.nan_to_num(numbers[name].values) for name in [*known, *loose]}
-    base = sum((values[name] for name in known), np.zeros(len(next(iter(values.values())))))
-    everything = base + sum(values[name] for name in loose)
-    without, with_all = adding_share(base), adding_share(everything)
-    if holdings_named and without >= ADDING_SHARE and without >= with_all:
-        return []
-    if with_all >= ADDING_SHARE:
-        return loose
-    for name in loose:
-        if adding_share(everything - values[name]) >= ADDING_SHARE:
-            return [other for other in loose if other != name]
-        if len(values) > 2 and _is_total(values[name], everything - values[name]):
-            return [other for other in loose if other != name]
-    return loose
-
-
-def adding_share(sums: FloatArray) -> float:
-    """Return the share of portfolios that add up to one or to one hundred."""
-    if not len(sums):
-        return 0.0
-    close = [np.abs(sums / whole - 1) <= ADDS_UP for whole in (1.0, 100.0)]
-    return float(max(one.mean() for one in close))
-
-
-def _is_total(column: FloatArray, others: FloatArray) -> bool:
-    close = np.abs(column - others) <= TOTAL_ROOM * np.maximum(np.abs(others), 1e-300)
-    return bool(len(column) > 1 and close.mean() >= TOTAL_SHARE)

@@ -5,7 +5,7 @@ Every rule takes a book and returns a book; what it changes or refuses it writes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from imop_engine.errors import InvalidInput
 from imop_engine.tables import words
+from imop_engine.tables.extra_holdings import ADDING_SHARE, ADDS_UP
 from imop_engine.tables.holdings import Book
-from imop_engine.tables.portfolio_roles import ADDING_SHARE, ADDS_UP, AssetNames
 from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Guess, Notes
 
 FRACTION, PERCENT, AMOUNTS = "fraction", "percent", "amounts"
@@ -53,6 +53,7 @@ class Rules:
     tolerance: float = 0.02
     snapshots: str = "latest"
     drift: str = "keep"
+    coverage: float = 0.8
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
@@ -63,6 +64,11 @@ class Rules:
                 )
         if not 0 <= self.tolerance < 1:
             raise InvalidInput(f"tolerance is {self.tolerance}; give a share such as 0.02.")
+        if not 0 <= self.coverage <= 1:
+            raise InvalidInput(
+                f"coverage is {self.coverage:g}; give the least share of a portfolio that needs a "
+                "return history, from 0 to 1, such as 0.8."
+            )
 
 
 def guess_units(book: Book, named_weight: bool, named_percent: bool) -> Guess:
@@ -181,96 +187,6 @@ def apply_negative_rule(book: Book, rule: str, notes: Notes) -> Book:
     return book.keep(~short)
 
 
-def apply_unknown_rule(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> Book:
-    """Bring the book to the assets of the history; others are dropped or refused, as asked.
-
-    Args:
-        book: The portfolios as they were read.
-        assets: Those of the history.
-        rules: The analyst's choices.
-        notes: Collects what was noticed, changed or refused.
-
-    Returns:
-        The portfolios with these assets in this order.
-    """
-    history = AssetNames(assets)
-    spelled = [history.spelling(name) for name in book.assets]
-    if rules.sums == "cash":
-        spelled = [
-            one or (CASH_NAME if words.says(name, words.CASH) else None)
-            for one, name in zip(spelled, book.assets, strict=True)
-        ]
-    columns = [*assets, *([CASH_NAME] if CASH_NAME in spelled and CASH_NAME not in assets else [])]
-    position = {name: j for j, name in enumerate(columns)}
-    values = np.zeros((len(book), len(columns)))
-    foreign = np.zeros(len(book))
-    strangers: list[str] = []
-    for j, (name, asset) in enumerate(zip(book.assets, spelled, strict=True)):
-        if asset is None:
-            foreign += np.abs(book.values[:, j])
-            if book.values[:, j].any():
-                strangers.append(name)
-        else:
-            values[:, position[asset]] += book.values[:, j]
-    known = replace(book, assets=tuple(columns), values=values)
-    if not strangers:
-        return known
-    whole = np.abs(book.values).sum(axis=1)
-    share = np.divide(foreign, whole, out=np.zeros_like(whole), where=whole > 0)
-    return _leave_out(known, share, strangers, whole, rules, notes)
-
-
-def _leave_out(
-    book: Book,
-    share: NDArray[np.float64],
-    strangers: list[str],
-    whole: NDArray[np.float64],
-    rules: Rules,
-    notes: Notes,
-) -> Book:
-    named = ", ".join(strangers[:3]) + (
-        f" and {len(strangers) - 3:,} more" if len(strangers) > 3 else ""
-    )
-    shown = [f"{one:.2%}" for one in share]
-    hit = share > 0
-    if rules.unknown == "refuse":
-        book.note(
-            hit,
-            f"the portfolio holds assets without a history: {named}",
-            REFUSED,
-            "add their histories, or choose to drop such assets",
-            notes,
-            shown,
-        )
-        return book.keep(~hit)
-    nothing = hit & ~(book.values != 0).any(axis=1)
-    book.note(
-        nothing,
-        f"all that is held are assets without a history: {named}",
-        REFUSED,
-        "add their histories",
-        notes,
-        shown,
-    )
-    book.note(
-        hit & ~nothing,
-        f"assets without a history are left out: {named}",
-        CHANGED,
-        "add their histories to keep them",
-        notes,
-        shown,
-    )
-    total = float((share * whole).sum() / whole.sum())
-    notes.add(
-        f"assets without a history are {total:.2%} of all holdings: {named}",
-        KEPT,
-        "add their histories to keep them",
-    )
-    kept = np.where(hit, 1 - share, 1.0)[:, None]
-    # What remains is again a whole portfolio; the line above says by how much it was enlarged.
-    return replace(book, values=book.values / np.where(kept > 0, kept, 1.0)).keep(~nothing)
-
-
 def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
     """Make every portfolio add up to one, as asked.
 
@@ -293,7 +209,7 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
             REFUSED,
             "correct the amounts",
             notes,
-            [f"{s:.6g}" for s in sums],
+            lambda p: f"{sums[p]:.6g}",
         )
         good = book.keep(~bad)
         return replace(good, values=good.values / good.values.sum(axis=1, keepdims=True))
@@ -301,7 +217,10 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
     sums = sums / whole
     off = np.abs(sums - 1)
     far = off > rules.tolerance
-    shown = [f"the sum is {s:.10g}" for s in sums]
+
+    def shown(p: int) -> str:
+        return f"the sum is {sums[p]:.10g}"
+
     refused = ~(sums > 0) | (far if rules.sums == "refuse" else np.zeros(len(book), bool))
     if rules.sums == "cash":
         book, refused = _fill_with_cash(book, sums, refused, rules, notes, shown)
@@ -331,7 +250,7 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
         CHANGED,
         "write all weights alike",
         notes,
-        [f"the sum is {s * whole:.10g}" for s in sums],
+        lambda p: f"the sum is {sums[p] * whole:.10g}",
         cures=[Cure("sums", "refuse", "Leave them out")],
     )
     book.note(
@@ -371,7 +290,7 @@ def _fill_with_cash(
     refused: NDArray[np.bool_],
     rules: Rules,
     notes: Notes,
-    shown: list[str],
+    shown: Callable[[int], str],
 ) -> tuple[Book, NDArray[np.bool_]]:
     """Put what is missing to one into cash; more than one is refused."""
     cash = next((name for name in book.assets if words.says(name, words.CASH)), CASH_NAME)

@@ -23,6 +23,7 @@ from imop_engine.tables import portfolio_rules as rules_
 from imop_engine.tables import words
 from imop_engine.tables.asset_map import AssetMap, relabelled
 from imop_engine.tables.cells import CellColumn, CellTable
+from imop_engine.tables.coverage import apply_coverage_rule
 from imop_engine.tables.currencies import check_rates, find_currencies
 from imop_engine.tables.dates import DAYS, ORDERS, read_dates
 from imop_engine.tables.holdings import Book, long_book, wide_book
@@ -30,7 +31,7 @@ from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.portfolio_roles import Roles, guess_roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
-from imop_engine.tables.reading_report import KEPT, Guess, Notes, ReadingReport
+from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes, ReadingReport
 from imop_engine.tables.sheet_choice import naming_sheet, wanted_portfolios
 from imop_engine.tables.snapshot_rules import (
     BY_DATE,
@@ -50,7 +51,11 @@ WHOLE_DATES: Final = {*ORDERS, *DAYS, "dates"}
 
 @dataclass(frozen=True, eq=False)
 class Portfolios:
-    """Weights by investor and asset in stream order, and how they were read."""
+    """Weights by investor and asset in stream order, and how they were read.
+
+    `covered` is the share of each portfolio that has a return history, of which its weights were
+    made; None where no history is known.
+    """
 
     weights: pd.DataFrame
     attributes: pd.DataFrame
@@ -59,6 +64,7 @@ class Portfolios:
     guessed: dict[str, Guess]
     report: ReadingReport
     name: str = ""
+    covered: pd.Series[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -72,6 +78,7 @@ def read_portfolios(
     roles: dict[str, str] | None = None,
     sums: str = "rescale",
     unknown: str = "drop",
+    coverage: float = 0.8,
     negative: str = "refuse",
     duplicates: str = "first",
     snapshots: str = "latest",
@@ -97,7 +104,8 @@ def read_portfolios(
 
     The choices, with the default first: `sums` "rescale", "cash" (what is missing to one becomes
     cash) or "refuse" (beyond `tolerance`); `unknown` "drop" (assets without a history; the rest is
-    enlarged) or "refuse"; `negative` "refuse", "zero" or "keep"; `duplicates` "first", "last" or
+    enlarged, where at least the share `coverage` of the portfolio is left; else it is set aside)
+    or "refuse"; `negative` "refuse", "zero" or "keep"; `duplicates` "first", "last" or
     "keep"; `snapshots`, for investors that come at several dates, "latest", "panel" (all of them,
     the investor's name once for each), "by date" (all, with the date as an attribute) or a date;
     `drift` "keep" or "drop" (portfolios that `returns` turned an earlier one into without a trade).
@@ -110,6 +118,7 @@ def read_portfolios(
         roles: What single columns are, by their names.
         sums: Rescale, cash or refuse.
         unknown: Drop or refuse.
+        coverage: The least share of a portfolio's value that needs a return history, from 0 to 1.
         negative: Refuse, zero or keep.
         duplicates: First, last or keep.
         snapshots: Latest, panel, by date, or a date such as 2024-06-30.
@@ -137,7 +146,7 @@ def read_portfolios(
     ([0.25, 0.75], 'private')
     """
     rules = rules_.Rules(
-        sums, unknown, negative, duplicates, tolerance, check_snapshots(snapshots), drift
+        sums, unknown, negative, duplicates, tolerance, check_snapshots(snapshots), drift, coverage
     )
     layouts.choose(units, rules_.UNITS, "units")
     layouts.choose(layout, (layouts.WIDE, layouts.LONG), "layout")
@@ -164,7 +173,7 @@ def read_portfolios(
         if found.first(roles_.INVESTOR) is None and units == "auto":
             refuse_history(table.file, book.dates, book.values, words)
         _note_attributes(table, book, found, notes)
-        book = _settled(table, book, found, known, units, rules, guessed, notes)
+        book = _settled(table, book, found, known, units, rules, guessed, notes, words)
         book = apply_drift_rule(book, returns, rules.drift, notes)
         book = apply_snapshot_rule(book, rules.snapshots, notes)
     report = notes.close(table.rows_read, strict=strict)
@@ -220,7 +229,8 @@ def _book(
 def _nothing_left(table: CellTable, notes: Notes) -> UnreadableFile:
     grave = [finding for finding in notes.findings if finding.action == "refused"]
     first = f" First reason: {grave[0].sentence()}" if grave else ""
-    cures = grave[0].cures if grave else ()
+    asked = [finding for finding in notes.findings if finding.needs and finding.cures]
+    cures = (*(grave[0].cures if grave else ()), *(one for each in asked for one in each.cures))
     return UnreadableFile(f"{table.file} has no portfolio that can be used.{first}", cures)
 
 
@@ -233,6 +243,7 @@ def _settled(
     rules: rules_.Rules,
     guessed: dict[str, Guess],
     notes: Notes,
+    places: HistoryWords,
 ) -> Book:
     """Apply the analyst's rules one after another."""
     _note_columns(found, notes)
@@ -254,7 +265,7 @@ def _settled(
     book = rules_.refuse_empty(book, notes)
     book = rules_.apply_negative_rule(book, rules.negative, notes)
     if assets is not None:
-        book = rules_.apply_unknown_rule(book, assets, rules, notes)
+        book = apply_coverage_rule(book, assets, str(unit.value), rules, found, notes, places)
     book = rules_.apply_sum_rule(book, str(unit.value), rules, notes)
     book = rules_.apply_duplicate_rule(book, rules.duplicates, notes)
     if not len(book):
@@ -296,6 +307,18 @@ def _note_columns(found: Roles, notes: Notes) -> None:
                 rows=[0] * len(names),
                 columns=names,
             )
+    for name in found.doubtful:
+        notes.add(
+            "the column is named like a holding, but the portfolios add up without it; it is kept "
+            "as an attribute and counts as no value",
+            KEPT,
+            "say whether it is a holding",
+            columns=name,
+            cures=[
+                Cure("roles", f"{name}={roles_.HOLDING}", f"{name} is a holding"),
+                Cure("roles", f"{name}={roles_.ATTRIBUTE}", f"{name} is none"),
+            ],
+        )
 
 
 def _people(
@@ -322,7 +345,8 @@ def _people(
     if by_date and dates is not None:
         # as text: the groups that an analyst filters and learns by
         attributes.insert(0, SNAPSHOT, dates.dt.strftime("%Y-%m-%d").to_numpy())
-    return Portfolios(weights, attributes, dates, found.of, guessed, report, table.file)
+    covered = None if book.covered is None else pd.Series(book.covered[order], index=index)
+    return Portfolios(weights, attributes, dates, found.of, guessed, report, table.file, covered)
 
 
 def _attribute(table: CellTable, name: str, rows: pa.Array) -> Any:

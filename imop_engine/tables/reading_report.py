@@ -155,11 +155,16 @@ def shorten(value: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ReadingReport:
-    """Rows read, kept, changed and refused, with the reason, the place and the remedy of each."""
+    """Rows read, kept, changed and refused, with the reason, the place and the remedy of each.
+
+    `covered` is the share of the value of a file of portfolios that has a return history; None
+    where that was not asked.
+    """
 
     file: str
     rows_read: int
     findings: tuple[Finding, ...] = ()
+    covered: float | None = None
     _refused: NDArray[np.int64] = field(init=False, repr=False)
     _changed: NDArray[np.int64] = field(init=False, repr=False)
 
@@ -234,6 +239,7 @@ class Notes:
 
     def __init__(self, file: str) -> None:
         self.file = file
+        self.covered: float | None = None  # share of the file's value that has a return history
         self._findings: list[Finding] = []
 
     def add(
@@ -288,7 +294,7 @@ class Notes:
 
     def close(self, rows_read: int, *, strict: bool) -> ReadingReport:
         """Return the report; in strict mode a changed or refused row is an error instead."""
-        report = ReadingReport(self.file, rows_read, tuple(self._findings))
+        report = ReadingReport(self.file, rows_read, tuple(self._findings), self.covered)
         if strict and not report.clean:
             raise RefusedRows(_strict_sentence(report), report)
         return report

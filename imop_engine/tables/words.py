@@ -75,7 +75,28 @@ FOOTER: Final = TOTAL | frozenset(
 PART_TOTAL: Final = frozenset(["subtotal", "subtotals", "zwischensumme"])
 CASH: Final = vocabulary(
     """
-    cash liquidity liquid money bargeld liquidität liquidités efectivo caixa
+    cash liquidity liquid money bargeld liquidität liquiditaet liquidités liquidites efectivo caixa
+    kasse guthaben tagesgeld flüssige liquide liquides liquidità liquidita contanti trésorerie
+    tresorerie espèces especes tesorería tesoreria liquidez dinheiro disponível kontanten
+    kasmiddelen liquiditeiten gotówka gotowka środki kontanter likvida
+    """
+)
+# What may stand beside the word for cash in the name of cash and nothing else.
+CASH_COMPANY: Final = vocabulary(
+    """
+    and or the in at of equivalents equivalent market account accounts balance balances position
+    positions on hand sweep uninvested settlement deposit deposits bank free
+    mittel konto kontoguthaben und bei äquivalente et équivalents equivalents compte solde y e ed
+    equivalentes cuenta saldo equivalenti conto corrente mezzi equivalenten en rekening pieniężne
+    usd eur chf gbp jpy cad aud sek nok dkk pln brl inr hkd sgd
+    """
+)
+# What is held and was put in no class: a holding, though no series can belong to it.
+UNCLASSIFIED: Final = vocabulary(
+    """
+    unclassified unallocated other others miscellaneous misc residual remainder rest unknown
+    sonstige sonstiges übrige andere autres autre divers otros otro outros outro altri altro overige
+    pozostałe övrigt
     """
 )
 PERCENT: Final = frozenset(["pct", "percent", "percentage"])
@@ -229,6 +250,16 @@ def is_total(name: str) -> bool:
     if found & PART_TOTAL:
         return True
     return bool(found & FOOTER) and found <= FOOTER | WEIGHT | AMOUNT | TOTAL_COMPANY
+
+
+def is_cash(name: str) -> bool:
+    """Whether a name says cash and nothing else.
+
+    >>> is_cash("Cash & Equivalents (USD)"), is_cash("Flüssige Mittel"), is_cash("Liquid Alpha")
+    (True, True, False)
+    """
+    found = words_of(name)
+    return bool(found & CASH) and found <= CASH | CASH_COMPANY
 
 
 def is_weight(name: str) -> bool:

@@ -15,9 +15,9 @@ from imop_engine.errors import UnreadableFile
 from imop_engine.sentences.market import HistoryWords
 from imop_engine.tables import words as vocabulary
 from imop_engine.tables.cells import CellTable
+from imop_engine.tables.extra_holdings import ADDS_UP
 from imop_engine.tables.history_kind import NEGATIVE_SHARE, PRICE_STEP, typical_step
 from imop_engine.tables.history_matrix import Matrix
-from imop_engine.tables.portfolio_roles import ADDS_UP
 
 # Names of columns that only portfolios have.
 PERSONS: Final = frozenset(

@@ -338,6 +338,42 @@ PORTFOLIOS: dict[str, BadFile] = {
         b"investor,A,B,X\nAnn,0.5,0.3,0.2\nCyd,0.5,0.5,0\n",
         {"assets": ["A", "B"], "unknown": "refuse"},
     ),
+    "most of the value unknown": (
+        b"client,isin,value\nAnn,A,900\nAnn,B,100\nBob,X,6000\nBob,A,1000\nCyd,Y,3000\nCyd,B,1000\n",
+        {"assets": ["A", "B"]},
+    ),
+    "most of the value unknown and used": (
+        b"client,isin,value\nAnn,A,900\nAnn,B,100\nBob,X,6000\nBob,A,1000\nCyd,Y,3000\nCyd,B,1000\n",
+        {"assets": ["A", "B"], "coverage": 0.0},
+    ),
+    "nobody with enough history": (
+        b"client,A,B,Cash\nAnn,0.3,0.2,0.5\nBob,0.3,0.1,0.6\n",
+        {"assets": ["A", "B"]},
+    ),
+    "least share as percent": (PEOPLE, {"assets": ["A", "B"], "coverage": 80}),
+    "unclassified beside numbers that are attributes": (
+        (
+            b"plan,A,B,Unclassified,stated return,rating\nAnn,0.6,0.4,0,0.07,3\n"
+            b"Bob,0.5,0.4,0.1,0.08,4\nCyd,0.5,0.5,0,0.075,5\nDan,0.3,0.5,0.2,0.08,1\n"
+        ),
+        {"assets": ["A", "B"]},
+    ),
+    "cash and unclassified without a series": (
+        b"client,A,B,Cash,Other,fee\nAnn,60,25,10,5,1.2\nBob,50,40,2,8,0.8\nCyd,70,30,0,0,1.5\n",
+        {"assets": ["A", "B"]},
+    ),
+    "cash beside portfolios that add up": (
+        b"client,A,B,cash\nAnn,0.6,0.4,0.3\nBob,0.5,0.5,0.2\n",
+        {"assets": ["A", "B"]},
+    ),
+    "amounts that reach their total only with cash": (
+        b"client,A,B,Cash,fee,total\nAnn,6000,3000,1000,75,10000\nBob,500,400,100,20,1000\n",
+        {"assets": ["A", "B"]},
+    ),
+    "cash by another name": (
+        b"client,A,B,Bargeld (EUR)\nAnn,0.6,0.3,0.1\nBob,0.5,0.5,0\n",
+        {"assets": ["A", "B", "Cash"]},
+    ),
     "duplicate investor": (PEOPLE + b"Ann,0.4,0.6\nBob,1,0\nBob,1,0\n", {}),
     "nameless investor": (PEOPLE + b",0.4,0.6\n", {}),
     "empty portfolio": (b"investor,region,A,B\nAnn,EU,0.5,0.5\nBob,US,,\n", {}),

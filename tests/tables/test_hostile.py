@@ -10,6 +10,7 @@ import pytest
 from pandas.testing import assert_frame_equal, assert_series_equal
 
 from imop_engine.errors import ReadingStopped, RefusedRows, UnreadableFile
+from imop_engine.sentences.market import APP, PYTHON, SHELL
 from imop_engine.tables import apart, read_portfolios, read_returns, readers
 from imop_engine.tables.reading_limits import MEGABYTE, Budget
 from imop_engine.tables.transport import packed, unpacked
@@ -46,7 +47,7 @@ SENTENCES = {
     "25,000,000 holdings are read; check that column asset names the assets, and leave out those "
     "without a history.",
     "many columns": "bad has no portfolio that can be used. First reason: bad, row 2: all that is "
-    "held are assets without a history: c0, c1, c2 and 19,996 more (100.00%); add their histories.",
+    "held are assets without a history: c0, c1, c2 and 19,996 more (Ann); add their histories.",
 }
 
 
@@ -224,3 +225,26 @@ def test_only_our_own_values_are_made_of_an_answer(forged) -> None:
     assert unpacked(honest) == "x"
     with pytest.raises(TypeError, match="a set is nothing"):
         packed({1, 2})
+
+
+@pytest.mark.parametrize(
+    ("place", "market", "cash"),
+    [
+        (PYTHON, "read_returns", "with_cash"),
+        (SHELL, "--returns", "--cash"),
+        (APP, "Market", "field"),
+    ],
+)
+def test_the_words_of_the_place_cross_to_the_other_process(place, market, cash) -> None:
+    prices = b"date,A,B\n" + b"".join(
+        f"2020-{m:02d}-28,{100 + m},{200 - m}\n".encode() for m in range(1, 13)
+    )
+    with pytest.raises(UnreadableFile) as caught:
+        read(prices, words=place)
+    assert place.to_market in str(caught.value)
+    assert market in str(caught.value)
+    people = read(b"client,A,Cash\nAnn,0.9,0.1\n", assets=["A", "B"], words=place)
+    (needs,) = people.report.needs_you
+    assert f"give cash a rate with {place.cash}" in needs.sentence()
+    assert cash in needs.sentence()
+    assert people.report.covered == pytest.approx(0.9)

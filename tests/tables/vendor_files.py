@@ -207,6 +207,77 @@ HOLDINGS: dict[str, tuple[str, dict[str, Any], dict[str, dict[str, float]]]] = {
             "C-002": {"CH0038863350": 1.0, "US0378331005": 0.0, "Cash CHF": 0.0},
         },
     ),
+    "german bank with liquidity and the rest": (
+        (
+            "Kunde;Aktien Welt;Anleihen EUR;Liquidität;Sonstige;Alter\n"
+            "Huber;55,0;30,0;10,0;5,0;61\nMaier;40,0;50,0;10,0;0,0;48\n"
+            "Weiß;70,0;29,5;0,0;0,5;35\n"
+        ),
+        {"assets": ["Aktien Welt", "Anleihen EUR"]},
+        {
+            "Huber": {"Aktien Welt": 55 / 85, "Anleihen EUR": 30 / 85},
+            "Maier": {"Aktien Welt": 4 / 9, "Anleihen EUR": 5 / 9},
+            "Weiß": {"Aktien Welt": 70 / 99.5, "Anleihen EUR": 29.5 / 99.5},
+        },
+    ),
+    "french insurer with cash at a rate": (
+        (
+            "contrat;support;montant\nC1;Actions Monde;6 000,00\nC1;Obligations;3 000,00\n"
+            "C1;Liquidités;1 000,00\nC2;Actions Monde;500,00\nC2;Compte espèces EUR;500,00\n"
+        ),
+        {"assets": ["Actions Monde", "Obligations", "Liquidités"]},
+        {
+            "C1": {"Actions Monde": 0.6, "Obligations": 0.3, "Liquidités": 0.1},
+            "C2": {"Actions Monde": 0.5, "Obligations": 0.0, "Liquidités": 0.5},
+        },
+    ),
+    "italian private bank with cash in two currencies": (
+        (
+            "Cliente;Titolo ISIN;Controvalore valore\nRossi;IE00B4L5Y983;8.500,00\n"
+            "Rossi;Liquidità EUR;1.000,00\nRossi;Liquidità USD;500,00\n"
+            "Bianchi;IE00B4L5Y983;1.000,00\nBianchi;LU0290358497;1.000,00\n"
+            "Verdi;LU0290358497;600,00\nVerdi;Conto liquidità;400,00\n"
+        ),
+        {"assets": ["IE00B4L5Y983", "LU0290358497"]},
+        {
+            "Rossi": {"IE00B4L5Y983": 1.0, "LU0290358497": 0.0},
+            "Bianchi": {"IE00B4L5Y983": 0.5, "LU0290358497": 0.5},
+        },
+    ),
+    "spanish fund platform, cash within percent": (
+        (
+            "Cliente;Renta Variable;Renta Fija;Efectivo\nGarcía;50 %;35 %;15 %\n"
+            "López;45 %;50 %;5 %\n"
+        ),
+        {"assets": ["Renta Variable", "Renta Fija", "Efectivo"]},
+        {
+            "García": {"Renta Variable": 0.5, "Renta Fija": 0.35, "Efectivo": 0.15},
+            "López": {"Renta Variable": 0.45, "Renta Fija": 0.5, "Efectivo": 0.05},
+        },
+    ),
+    "polish broker with cash beside": (
+        (
+            "Klient id;Akcje;Obligacje;Środki pieniężne\nK1;6000;3000;1000\nK2;900;0;100\n"
+            "K3;200;0;800\n"
+        ),
+        {"assets": ["Akcje", "Obligacje"]},
+        {
+            "K1": {"Akcje": 2 / 3, "Obligacje": 1 / 3},
+            "K2": {"Akcje": 1.0, "Obligacje": 0.0},
+        },
+    ),
+    "american custodian with a sweep account": (
+        (
+            "Account,Symbol,Market Value\n1001,VTI,$70000.00\n1001,BND,$25000.00\n"
+            "1001,Cash & Equivalents,$5000.00\n1002,VTI,$9000.00\n"
+            "1002,Sweep cash balance,$1000.00\n"
+        ),
+        {"assets": ["VTI", "BND", "Cash"]},
+        {
+            "1001": {"VTI": 0.7, "BND": 0.25, "Cash": 0.05},
+            "1002": {"VTI": 0.9, "BND": 0.0, "Cash": 0.1},
+        },
+    ),
     "german custodian": (
         (
             "Depotnummer;WKN;ISIN;Bezeichnung;Stück/Nominale;Kurs;Währung;Kurswert in EUR\n"
