@@ -21,7 +21,7 @@ app: $(READY) ## the app, on http://127.0.0.1:8501 (PORT=... for another port)
 
 test: lint ## lint, then every test
 	@sh scripts/ensure_chromium.sh
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-fast: $(READY_DEV) ## the tests to run while working, about a minute
 	$(BIN)/pytest -n auto --dist loadfile -m "not slow and not browser and not packaging"
