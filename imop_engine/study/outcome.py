@@ -98,9 +98,8 @@ class Study:
     @cached_property
     def specification(self) -> Specification:
         """What the portfolios that take part look like beside the fitted frontier."""
-        kept, clusters = self._kept, None if self.estimate is None else self.estimate.clusters
-        Y = self.decisions.to_numpy()[kept]
-        own = np.arange(len(Y)) if clusters is None else clusters[kept]
+        kept = self.decisions[self._kept]
+        Y, own = kept.to_numpy(), pd.factorize(kept.index)[0].astype(np.int64)
         noise_sd = self.noise_sd or 0.0
         return specification(self.frontier, Y, self.frontier.project(Y), noise_sd, own)
 
