@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from imop_app.components import examples
+from imop_app.components import cash_rate, examples
 from imop_app.components.market_source import ENDINGS, choose_sheet
 from imop_app.components.show import escape, problem
 from imop_app.services import file_choices
@@ -68,7 +68,6 @@ SNAPSHOTS: Final = {
     "panel": "All, as a panel",
     "by date": "All, by date",
 }
-CASH_RATE: Final = 2.0  # percent a year, to begin with
 DRIFT: Final = {"keep": "Use them too", "drop": "Leave them out"}
 
 
@@ -269,7 +268,7 @@ def _offer(state: AppState, batch: InvestorBatch, error: AppError) -> None:
             if rates:
                 _take(state, replace(batch, rates=rates))
         elif cure.option == "cash":
-            _cash_rate(state, number, cure.value.rpartition("=")[0], None)
+            cash_rate.field(state, number, cure.value.rpartition("=")[0], None)
         elif cure.option != "sheet" and st.button(cure.label, key=f"offer_{number}"):
             _take(state, file_choices.cured(batch, cure.option, cure.value))
 
@@ -318,51 +317,6 @@ def _coverage(state: AppState, before: InvestorBatch) -> float:
         "aside; of the others, the part with a history counts as the whole.",
     )
     return int(share) / 100
-
-
-def cash_rates(state: AppState, people: crowd.Investors) -> None:
-    """Fields for cash without a history, which becomes an asset of the market by a rate.
-
-    Args:
-        state: What this browser session has chosen.
-        people: The investors as they were read.
-    """
-    market = state.workspace.chosen_market
-    for number, (name, rate) in enumerate(file_choices.cash_names(people, market).items()):
-        _cash_rate(state, number, name, rate)
-
-
-def _cash_rate(state: AppState, number: int, name: str, rate: float | None) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", key=f"cash_{number}"):
-        given = st.number_input(
-            f"Rate of {escape(name)} (% a year)",
-            min_value=-10.0,
-            max_value=50.0,
-            step=0.25,
-            value=CASH_RATE if rate is None else 100 * rate,
-            key=state.fresh(f"cash_rate_{number}"),
-            help="Cash has no return history of its own: with a rate it is an asset of the "
-            "market, with hardly any risk and unrelated to the others.",
-            width=260,
-        )
-        st.button(
-            f"Give {escape(name)} this rate",
-            key=f"give_cash_{number}",
-            on_click=_give_cash,
-            args=(state, name, given / 100),
-        )
-        if rate is not None:
-            st.button(
-                f"Take {escape(name)} out of the market",
-                key=f"drop_cash_{number}",
-                on_click=_give_cash,
-                args=(state, name, None),
-            )
-
-
-def _give_cash(state: AppState, name: str, rate: float | None) -> None:
-    state.choose_market(file_choices.with_cash(state.workspace.chosen_market, name, rate))
-    state.examples += 1  # the fields start again from what was chosen
 
 
 def _rates(

@@ -45,6 +45,7 @@ GAPS: Final = {
     "complete": "Complete periods only",
 }
 REPAIR: Final = "Repair the covariance"
+ASSET_MAP: Final = "Identifiers of the assets"
 HELP: Final = {
     "Contents": "Prices are turned into returns from one date to the next.",
     "Units": "Whether one percent is written as 0.01 or as 1.0.",
@@ -184,7 +185,7 @@ def _how_read(
 def _asset_map(state: AppState, before: MarketSettings, file: StoredFile) -> StoredFile | None:
     """A table of what else the assets are called, so that portfolios may name them otherwise."""
     given = st.file_uploader(
-        "Identifiers of the assets (optional)",
+        f"{ASSET_MAP} (optional)",
         type=ENDINGS,
         key=_key("market_asset_map", file),
         help="A row for each asset and a column for each way to name it: ISIN, ticker, name. "

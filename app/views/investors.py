@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from imop_app.components import frame, investor_source, more_portfolios, reading, show
+from imop_app.components import cash_rate, frame, investor_source, more_portfolios, reading, show
 from imop_app.services import file_choices
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
@@ -106,7 +106,7 @@ def _report(state: AppState, chosen: InvestorSettings, people: crowd.Investors) 
         "reading_people",
         (lambda option, value: _cure(state, option, value)) if alone else None,
     )
-    investor_source.cash_rates(state, people)
+    cash_rate.fields(state, people)
 
 
 def _cure(state: AppState, option: str, value: str) -> None:

@@ -26,7 +26,15 @@ from app_harness import (
     workspace,
 )
 from imop_app.components import show
-from imop_app.components.market_source import COVARIANCES, GAPS, HELP, KINDS, MEANS, REPAIR
+from imop_app.components.market_source import (
+    ASSET_MAP,
+    COVARIANCES,
+    GAPS,
+    HELP,
+    KINDS,
+    MEANS,
+    REPAIR,
+)
 from imop_app.jobs import JOBS
 from imop_app.services import file_choices, learning, results
 from imop_app.services.errors import AppError
@@ -355,7 +363,7 @@ def test_what_sentences_call_the_controls_is_on_the_page():
     names = vars(APP_WORDS).values()
     quoted = {part for name in names for part in re.findall("“(.*?)”", name)}
     shown = [one for choices in (KINDS, MEANS, COVARIANCES, GAPS) for one in choices.values()]
-    assert quoted <= {REPAIR, *shown}
+    assert quoted <= {REPAIR, ASSET_MAP, *shown}
     assert {name.split(" under ")[1] for name in names if " under " in name} <= set(HELP)
 
 
