@@ -92,3 +92,41 @@ def test_the_status_of_an_asset_without_information(dead, low, high, status):
         np.array([dead]), subspace, bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
     )  # fmt: skip
     assert found == (status,)
+
+
+def naive_sums(info, held, counts):
+    """The sums of `information` from their places, one investor at a time."""
+    frontier, points = info.frontier, info.projection.points
+    n = frontier.problem.n
+    hessian, score, outer = np.zeros((n, n)), np.zeros(n), np.zeros((n, n))
+    for place in info.places:
+        for t in place.rows:
+            y, x = held[t, place.free], points[t, place.free]
+            scale = x.sum() / y.sum() if y.sum() > x.sum() / n else 1.0
+            one = np.zeros(n)
+            one[place.free] = info.lams[t] * (place.slope @ (scale * y - x))
+            block = np.zeros((n, n))
+            block[np.ix_(place.free, place.free)] = place.slope @ place.slope.T
+            hessian += counts[t] * info.lams[t] ** 2 * block
+            score += counts[t] * one
+            outer += counts[t] * np.outer(one, one)
+    return hessian, score, outer
+
+
+@pytest.mark.parametrize("ignored", [(), (2,), (1, 6)])
+def test_the_compiled_sums_are_those_of_the_places(ignored):
+    eight = market("paper8")
+    problem = imop.portfolio_problem(eight.covariance, upper=0.5)
+    frontier = imop.efficient_frontier(problem, eight.expected_returns)
+    rng = np.random.default_rng(0)
+    held = np.maximum(frontier.at(rng.uniform(0, 1, 80)) + rng.normal(0, 0.01, (80, 8)), 0.0)
+    held /= held.sum(axis=1, keepdims=True)
+    counts = rng.integers(0, 3, 80).astype(float)
+    leave = np.isin(np.arange(8), ignored)
+    info = information(frontier, held, counts, ignored=leave, noise_sd=0.01)
+    assert any(place.turning for place in info.places) or ignored
+    for found, naive in zip(
+        (info.hessian, info.score, info.outer), naive_sums(info, held, counts), strict=True
+    ):
+        np.testing.assert_allclose(found, naive, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(counts @ info.scores, info.score, rtol=1e-9, atol=1e-12)
