@@ -150,6 +150,7 @@ def _families(picture: results.PreferencePicture) -> None:
                 "chi_square": show.number("Chi-square", form="%.1f"),
                 "degrees": show.number("Degrees of freedom", form="%d"),
                 "p_value": show.number("p-value", "p-value", "%.3f"),
+                "replayed": st.column_config.CheckboxColumn("p-value replayed"),
                 "chosen": st.column_config.CheckboxColumn("Chosen"),
             },
             alternative="Families of distributions fitted to the weights, with their tests",
