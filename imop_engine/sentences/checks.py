@@ -34,6 +34,42 @@ def noise(sd: float, limit: float) -> Finding:
     )
 
 
+def noise_in_held(sd: float) -> Finding:
+    """Departures from the frontier are only in what investors hold.
+
+    Args:
+        sd: error in a single holding, fractions of wealth.
+    """
+    return Finding(
+        sentence=(
+            f"Holdings are typically {percent(sd)} of the portfolio away from what one common "
+            "frontier explains, and yet nobody holds traces of what it leaves out: these are "
+            "errors that grow with the holding, or choices. The intervals take them for "
+            "independent errors of one size, and held less often in simulated studies."
+        ),
+        remedy="Read the intervals as wider by half; ranks and signs are surer than levels.",
+    )
+
+
+def noise_uneven(ratio: float) -> Finding:
+    """Some investors err far more than others.
+
+    Args:
+        ratio: mean fourth power of the distances over their squared mean square.
+    """
+    return Finding(
+        sentence=(
+            "Some investors are much further from the frontier than others, more than errors of "
+            f"one size give ({ratio:.1f} where 1.4 to 1.8 is usual): holdings may be rescaled from "
+            "a part of the wealth (cash that is not shown), or come from several sources."
+        ),
+        remedy=(
+            "Give whole portfolios, cash included; take the returns of assets held in small "
+            "amounts for less sure than their intervals."
+        ),
+    )
+
+
 def unexplained(share: float) -> Finding:
     """One frontier explains little of what investors hold."""
     return Finding(

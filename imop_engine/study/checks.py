@@ -30,6 +30,10 @@ NOTE, CAUTION, POOR = "note", "caution", "poor"
 VERDICTS: Final = {NOTE: "good", CAUTION: "caution", POOR: "poor"}
 
 NOISE: Final = 0.02  # error in a holding up to which intervals were seen to hold
+# The same where it is only in what investors hold: such errors grow with the holding or are
+# choices, and intervals take them for independent ones of one size.
+NOISE_IN_HELD: Final = 0.01
+UNEVEN: Final = 2.1  # fourth moment of the distances; 1.4 to 1.8 where all err alike
 LITTLE_EXPLAINED: Final = 0.5
 HARDLY_EXPLAINED: Final = 0.25
 ASIDE: Final = 0.03  # of the investors set aside
@@ -113,6 +117,8 @@ def _fit(study: Study, add: Add) -> None:
     noise_sd = study.noise_sd
     if noise_sd is not None and noise_sd > NOISE:
         add("noise", CAUTION, say.noise(noise_sd, NOISE))
+    elif noise_sd is not None and noise_sd > NOISE_IN_HELD and _nothing_strays(study):
+        add("noise", CAUTION, say.noise_in_held(noise_sd))
     if estimate is None:
         add("together", CAUTION, say.not_together())
     explained = study.explained_elsewhere
@@ -129,6 +135,11 @@ def _fit(study: Study, add: Add) -> None:
         add("explained", severe, say.unexplained(explained))
     if estimate.found.way == BELIEFS and study.dispersion is not None:
         add("beliefs", CAUTION, say.beliefs(study.dispersion))
+
+
+def _nothing_strays(study: Study) -> bool:
+    """Whether nobody holds traces of what the frontier leaves out, as independent errors would."""
+    return study.estimate is not None and study.estimate.found.tiny <= 0.0
 
 
 def _people(study: Study, add: Add) -> None:
@@ -192,6 +203,9 @@ def _shape(study: Study, shape: Specification, add: Add) -> None:
         fitted = estimate is not None and estimate.joint is not None
         known = estimate is not None and estimate.periods is not None
         add("specification", CAUTION, say.serial(shape.serial, fitted, known))
+    small = study.noise_sd is not None and study.noise_sd <= NOISE
+    if shape.uneven > UNEVEN and small and estimate is not None and not _nothing_strays(study):
+        add("noise", CAUTION, say.noise_uneven(shape.uneven))
     if shape.piled > PILED and (shape.step is None or shape.step < COARSE):
         add("caps", CAUTION, say.capped(shape.piled, shape.piled_at))
     elif shape.tied > TIED:

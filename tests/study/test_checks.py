@@ -14,7 +14,7 @@ from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.anchors import ordered_anchors
 from imop_engine.inference.identify import sandwich_covariance
 from imop_engine.inference.information import information
-from imop_engine.inference.specification import specification
+from imop_engine.inference.specification import _serial, specification
 from imop_engine.study.checks import CAUTION, NOTE, POOR, Check, _fit, _given, verdict_of
 from imop_engine.study.estimate import investor_clusters
 from imop_engine.tables.export import write_table
@@ -122,7 +122,7 @@ def shape_checks(held, clusters=None, noise_sd=0.002):
     def add(name, severity, what):
         said[name] = (severity, *what)
 
-    _shape(SimpleNamespace(problem=FREE, estimate=None), seen, add)
+    _shape(SimpleNamespace(problem=FREE, estimate=None, noise_sd=noise_sd), seen, add)
     return said, seen
 
 
@@ -369,3 +369,33 @@ def test_a_study_with_its_history_opens_to_the_same_digits(tmp_path):
     pd.testing.assert_frame_equal(opened.data.market.history, history, check_exact=True)
     assert (opened.figures, opened.checks) == (study.figures, study.checks)
     assert re.fullmatch("good|caution|poor", opened.verdict)
+
+
+def test_errors_only_in_what_is_held_are_no_errors_of_one_size():
+    check = found(run(holdings(300, noise=0.014)), "noise")
+    assert check.severity == CAUTION
+    assert "nobody holds traces of what it leaves out" in check.sentence
+
+
+def test_investors_who_err_more_than_others_are_seen():
+    rng = np.random.default_rng(4)
+    sizes = np.where(rng.uniform(size=500) < 0.15, 0.02, 0.004)[:, None]
+    exact = FRONTIER.at(rng.uniform(0.05, 0.95, 500))
+    held = rescaled(np.maximum(exact + sizes * rng.normal(size=exact.shape), 0.0))
+    study = run(held, settings={"trim": False})
+    assert study.specification.uneven > 2.1
+    assert "much further from the frontier than others" in found(study, "noise").sentence
+
+
+def test_errors_cut_at_zero_are_nothing_systematic():
+    """Money that strayed into many assets displaces neighbours' holdings alike."""
+    twenty = market("us20")
+    problem = imop.portfolio_problem(twenty.covariance, names=twenty.names)
+    frontier = imop.efficient_frontier(problem, twenty.expected_returns)
+    rng = np.random.default_rng(1)
+    exact = frontier.at(rng.uniform(0.3, 0.9, 800))
+    held = rescaled(np.maximum(exact + rng.normal(0.0, 0.005, exact.shape), 0.0))
+    projection = frontier.project(held)
+    seen = specification(frontier, held, projection, 0.005, np.arange(len(held)))
+    assert _serial(frontier, held, projection, 0.005)[0] > 0.15
+    assert abs(seen.serial) < 0.1
