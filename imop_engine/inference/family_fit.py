@@ -23,7 +23,11 @@ CURVE_FLOOR: Final = 1e-10  # keeps a parameter that says nothing (a flat normal
 
 
 def fit_counts(
-    family: Family, edges: Vector, counts: NDArray[np.int64], start: Vector | None = None
+    family: Family,
+    edges: Vector,
+    counts: NDArray[np.int64],
+    start: Vector | None = None,
+    most: int = MOST_STEPS,
 ) -> tuple[Vector, float]:
     """Inner parameters of greatest multinomial likelihood, and the logarithm of it.
 
@@ -34,6 +38,7 @@ def fit_counts(
         edges: Of the bins on the scale of the weights, one more than there are counts.
         counts: How many weights lie in each bin.
         start: Inner parameters to begin with; None begins from several.
+        most: Steps of a search.
     """
     total = float(counts.sum())
     share = counts / total
@@ -42,13 +47,15 @@ def fit_counts(
         tries = [start.tolist(), *tries[:1]]
     best, least = np.empty(0), np.inf
     for first in tries:
-        inner, loss = _scoring(family, edges, share, np.array(first, dtype=float))
+        inner, loss = _scoring(family, edges, share, np.array(first, dtype=float), most)
         if loss < least:
             best, least = inner, loss
     return best, -total * least
 
 
-def _scoring(family: Family, edges: Vector, share: Vector, inner: Vector) -> tuple[Vector, float]:
+def _scoring(
+    family: Family, edges: Vector, share: Vector, inner: Vector, most: int
+) -> tuple[Vector, float]:
     """Fisher scoring within the ranges: Newton's method with the expected curvature, which is
     never negative, damped until the loss falls (Levenberg and Marquardt)."""
     low = np.array([r[0] for r in family.ranges])
@@ -57,7 +64,7 @@ def _scoring(family: Family, edges: Vector, share: Vector, inner: Vector) -> tup
     p = family.bins(edges, inner)
     loss = _loss(share, p)
     damping = FIRST_DAMPING
-    for _ in range(MOST_STEPS if inner.size else 0):
+    for _ in range(most if inner.size else 0):
         slope = np.empty((edges.size - 1, inner.size))
         for j, unit in enumerate(STEP * np.eye(inner.size)):
             up, down = family.bins(edges, inner + unit), family.bins(edges, inner - unit)

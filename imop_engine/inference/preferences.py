@@ -26,7 +26,7 @@ from imop_engine.arguments import Vector, vector
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import Frontier
 from imop_engine.inference.attribute_groups import attribute_groups
-from imop_engine.inference.family_fit import fit_counts
+from imop_engine.inference.family_fit import MOST_STEPS, fit_counts
 from imop_engine.inference.fit import (
     Noise,
     estimate_noise,
@@ -374,7 +374,11 @@ def _fit(family: Family, edges: Vector, counts: NDArray[np.int64]) -> FittedFami
 
 
 def chi_square(
-    family: Family, edges: Vector, counts: NDArray[np.int64], inner: Vector
+    family: Family,
+    edges: Vector,
+    counts: NDArray[np.int64],
+    inner: Vector,
+    most: int = MOST_STEPS,
 ) -> tuple[float, int, int]:
     """Pearson's statistic on merged bins, its degrees of freedom, and the bins that are left.
 
@@ -383,6 +387,7 @@ def chi_square(
         edges: Of the bins, one more than there are counts.
         counts: How many weights lie in each bin.
         inner: Parameters that the search begins from.
+        most: Steps of the search.
 
     A new fit moves the expected counts, and one may fall below 5: then the groups are merged once
     more. Groups only ever grow, so this ends.
@@ -392,7 +397,7 @@ def chi_square(
         starts = merge_bins(total * family.bins(edges, inner))
         edges = np.append(edges[starts], 1.0)
         counts = np.add.reduceat(counts, starts)
-        inner, _ = fit_counts(family, edges, counts, inner)
+        inner, _ = fit_counts(family, edges, counts, inner, most)
         expected = total * family.bins(edges, inner)
         if len(expected) == 1 or expected.min() >= LEAST_EXPECTED:
             break

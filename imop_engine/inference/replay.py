@@ -26,6 +26,7 @@ from imop_engine.weight_families import fitted_families
 
 REPLAYS: Final = 20  # the mean of their statistics is known to 8 % with 15 degrees of freedom
 MOST_ROWS: Final = 5000  # investors of a replay; more make the same excess larger in proportion
+SHORT: Final = 40  # steps of a search that begins at the parameters drawn from
 FINE: Final = 2001  # points of the inverted distribution
 
 
@@ -44,7 +45,8 @@ def replayed(
         frontier: at the estimated returns.
         decisions: the portfolios of those who take part, one row each.
         noise_sd: error in a single holding, fractions of wealth.
-        covariance: of the estimated returns; None takes them for certain.
+        covariance: of the estimated returns, from the sample of investors alone: weights are read
+            given the anchors and the history. None takes them for certain.
         seed: of what is drawn.
 
     Returns:
@@ -90,7 +92,7 @@ def _excess(
                 theta = frontier.problem.theta.nearest(frontier.theta + moves[number])
                 seen = efficient_frontier(frontier.problem, theta)
             counts = np.histogram(seen.project(held).weights, distribution.edges)[0]
-            statistic, degrees, _ = chi_square(family, distribution.edges, counts, inner)
+            statistic, degrees, _ = chi_square(family, distribution.edges, counts, inner, SHORT)
         except ImopError:  # a drawn frontier that cannot be traced says nothing
             continue
         if degrees > 0:

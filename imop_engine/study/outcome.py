@@ -211,7 +211,7 @@ class Study:
             usual = ~preferences.investors["outlier"].to_numpy()
             return replayed(
                 weight_distribution(preferences), self.frontier, self.decisions.to_numpy()[usual],
-                preferences.noise.sd, None if known is None else known.covariance,
+                preferences.noise.sd, None if known is None else known.sources.sample,
                 self.settings.seed,
             )  # fmt: skip
 
