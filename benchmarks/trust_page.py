@@ -123,8 +123,10 @@ def trust_table(results: dict[str, Any], earlier: dict[str, Any] | None = None) 
 def _outcome(results: dict[str, Any]) -> str:
     rows = results["rows"]
     holding = sum(bool(row["holds"]) for row in rows)
+    counts = {row.get("studies", results["studies"]) for row in rows} or {results["studies"]}
+    studies = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     text = (
-        f"## Version {results['version']}\n\n{results['studies']} studies of each condition, seeds "
+        f"## Version {results['version']}\n\n{studies} studies of each condition, seeds "
         f"from {results['first_seed']}. {holding} of {len(rows)} rows hold.\n"
     )
     stops: Counter[str] = sum((Counter(row["failures"]) for row in rows), Counter())
