@@ -237,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
     start = time.perf_counter()
     try:
         _compile_all(lambda done, total, what: tell(done, what))
-    except Exception as error:
+    except Exception as error:  # whoever waits gets the words, whatever it was
         tell(0, f"{type(error).__name__}: {error}", "failed")
         raise
     tell(len(TASKS), "", "ready")

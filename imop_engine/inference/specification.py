@@ -50,7 +50,6 @@ class Specification:
         only_rounded: whether rounding to that step explains all that is left.
         own: share of the residuals' variance that is an investor's own at all her dates; NaN where
             nobody comes twice.
-        proportional: correlation of the size of a residual with the size of the holding.
         uneven: mean fourth power of the distances over their squared mean square; 1.4 to 1.8 where
             all investors err alike in every holding.
     """
@@ -66,7 +65,6 @@ class Specification:
     step: float | None
     only_rounded: bool
     own: float
-    proportional: float
     uneven: float
 
 
@@ -104,7 +102,6 @@ def specification(
         reporting_step(Y),
         rounding_step(Y, noise_sd) is not None,
         _own_share(Y - X, clusters),
-        _proportional(frontier, Y, X),
         _uneven(projection.distances),
     )
 
@@ -209,14 +206,3 @@ def _own_share(E: Matrix, clusters: NDArray[np.int64]) -> float:
     within = float(np.sum((E - sums[own] / times) ** 2) / np.sum(1.0 - 1.0 / times))
     total = float(np.sum(E**2) / len(E))
     return max(0.0, 1.0 - within / total) if total > 0 else float("nan")
-
-
-def _proportional(frontier: Frontier, Y: Matrix, X: Matrix) -> float:
-    """Correlation between the logs of a fitted holding and of the size of its residual."""
-    room = np.minimum(X - frontier.problem.lower, frontier.problem.upper - X)
-    clear = room > 0.02
-    if clear.sum() < 50:
-        return 0.0
-    sizes = np.log(np.abs(Y - X)[clear] + 1e-6)
-    result: Vector = np.corrcoef(np.log(X[clear]), sizes)[0]
-    return float(result[1]) if np.isfinite(result[1]) else 0.0

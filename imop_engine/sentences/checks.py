@@ -47,7 +47,7 @@ def noise_in_held(sd: float) -> Finding:
             "errors that grow with the holding, or choices. The intervals take them for "
             "independent errors of one size, and held less often in simulated studies."
         ),
-        remedy="Read the intervals as wider by half; ranks and signs are surer than levels.",
+        remedy="Take the intervals for the least that is open; ranks are surer than levels.",
     )
 
 
@@ -376,21 +376,6 @@ def few_identified(count: int, total: int) -> Finding:
     return Finding(
         sentence=f"Only {count} of {total} returns are known; the others are bounded or not seen.",
         remedy="Give investors who hold more of the assets, or leave those out that nobody holds.",
-    )
-
-
-def alike(share: float) -> Finding:
-    """Portfolios hardly differ along the frontier.
-
-    Args:
-        share: of the spread of holdings that is along the frontier.
-    """
-    return Finding(
-        sentence=(
-            "The portfolios differ so little from one another that their risk tells next to "
-            f"nothing of preferences ({percent(share)} of the frontier's length is used)."
-        ),
-        remedy="Give investors with different appetites for risk.",
     )
 
 
