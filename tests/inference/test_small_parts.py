@@ -89,7 +89,8 @@ def test_the_status_of_an_asset_without_information(dead, low, high, status):
     subspace = SimpleNamespace(open_assets=np.zeros(1, bool))
     found = identify._statuses(
         problem, np.zeros(1), np.ones(1), np.zeros(1, bool), np.zeros(1, bool),
-        np.array([dead]), subspace, bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
+        np.array([dead]), np.zeros(1, bool), subspace,
+        bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
     )  # fmt: skip
     assert found == (status,)
 
