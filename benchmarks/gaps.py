@@ -204,10 +204,10 @@ def _starts(size: Size, say: Say) -> Section:
     }  # fmt: skip
     how = (
         "The problems that Clarabel was given, each from starts U(−1, 1). `unique` is how many "
-        "have no direction in which the value stays, reported from no start; `largest apart` is the "
-        "largest difference of a return between two starts of one of those, `value apart` that of "
-        "the value over all problems, relative as above. `certified`: problems proven from every "
-        "start."
+        "have no direction in which the value stays, reported from no start; `largest apart` is "
+        "the largest difference of a return between two starts of one of those, `value apart` "
+        "that of the value over all problems, relative as above. `certified`: problems proven "
+        "from every start."
     )
     return Section("gap_starts", "Return left on the table: from any start", how, [row])
 
