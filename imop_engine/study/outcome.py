@@ -268,8 +268,8 @@ class Study:
         """id, weight, risk_aversion, distance, intervals, gap, gap_outlier, status, reason, then
         the attributes.
 
-        Every portfolio that came in has its row: a refused one has a reason and no weight. `gap`
-        is the return a year left on the table, a fraction.
+        Every portfolio that came in has its row: a refused one has a reason and no weight. Those
+        that reading set aside come last. `gap` is the return a year left on the table, a fraction.
         """
         rows = np.flatnonzero(self.data.good)[: self.rounds]
         found = self.frontier.project(self.decisions)
@@ -301,10 +301,11 @@ class Study:
         status[~self.data.good] = REFUSED
         table["status"] = status
         table["reason"] = list(self.data.reasons)
+        own = set(table.columns)
         for name in self.data.attributes.columns:
-            label = str(name) if str(name) not in table.columns else f"{name} (attribute)"
+            label = f"{name} (attribute)" if str(name) in own else str(name)
             table[label] = self.data.attributes[name].to_numpy()
-        return table
+        return _with_set_aside(table, self.data.set_aside, own)
 
     @cached_property
     def frame_frontier(self) -> pd.DataFrame:
@@ -333,9 +334,9 @@ class Study:
         learned = self.state.learned
         out: dict[str, Any] = {
             "assets": len(self.problem.names),
-            "investors": len(self.data.portfolios),
+            "investors": len(self.data.portfolios) + len(self.data.set_aside),
             "rounds": self.rounds,
-            "refused": int((~self.data.good).sum()),
+            "refused": int((~self.data.good).sum()) + len(self.data.set_aside),
             "updates": learned.updates,
             "certified": learned.certified_share,
             "loss": self.settings.loss,
@@ -375,6 +376,25 @@ class Study:
             out["raw_error"] = float(np.linalg.norm(self.theta - truth))
             out["aligned_error"] = aligned_error(self.theta, truth)
         return out
+
+
+def _with_set_aside(table: pd.DataFrame, aside: pd.DataFrame, own: set[str]) -> pd.DataFrame:
+    """The investors, then those whose portfolio reading set aside, each with the reason.
+
+    Args:
+        table: One row for each portfolio of the stream.
+        aside: Reason, then date and attributes, by investor.
+        own: The columns of the table that are no attributes.
+    """
+    if aside.empty:
+        return table
+    rows = aside.rename(
+        columns=lambda name: f"{name} (attribute)" if name in own - {"reason"} else name
+    )
+    rows.insert(0, "id", aside.index.astype(str))
+    rows["status"], rows["gap_outlier"] = REFUSED, False
+    rows = rows.reset_index(drop=True).reindex(columns=list(table.columns))
+    return pd.concat([table, rows], ignore_index=True)
 
 
 def frontier_frame(frontier: Frontier, points: int = FRONTIER_POINTS) -> pd.DataFrame:

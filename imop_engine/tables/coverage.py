@@ -198,7 +198,7 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
             notes,
             share_left,
         )
-        return book.keep(~hit)
+        return book.set_aside(hit, lambda _: f"holds assets without a history: {named}", notes)
     nothing = hit & ~(book.values != 0).any(axis=1)
     book.note(
         nothing,
@@ -229,4 +229,16 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
         share_left,
     )
     kept = np.where(hit & ~nothing, covered, 1.0)[:, None]
-    return replace(book, values=book.values / kept).keep(~nothing & ~little)
+    return replace(book, values=book.values / kept).set_aside(
+        nothing | little, lambda p: _too_little(float(covered[p]), rules.coverage), notes
+    )
+
+
+def _too_little(covered: float, asked: float) -> str:
+    """Why a portfolio is set aside, as what follows the investor's name."""
+    if covered <= 0:
+        return "holds only assets without a return history"
+    return (
+        f"has a return history for {share_text(covered)} of its value, less than the "
+        f"{share_text(asked)} asked for"
+    )

@@ -34,6 +34,15 @@ def test_value_without_a_history_is_asked_about():
     assert "3 investors from c.csv" in text
 
 
+def test_whoever_is_set_aside_is_listed_with_the_reason():
+    test = uploaded_people("c.csv", WITH_CASH)
+    assert labelled(test.expander, "Set aside: 1 portfolio")
+    table = next(one.value for one in test.dataframe if "reason" in one.value.columns)
+    assert table[["investor", "reason"]].to_numpy().tolist() == [
+        ["Cyd", "has a return history for 50% of its value, less than the 80% asked for"]
+    ]
+
+
 def test_a_smaller_share_is_one_click_or_a_field():
     test = uploaded_people("c.csv", WITH_CASH)
     test = quiet(labelled(test.button, "Use them all the same").click().run())
