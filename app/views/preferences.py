@@ -47,7 +47,7 @@ def page() -> None:
         _together(study)
         gap_panels.together(study)
         _groups(study)
-        group_panels.beliefs(study)
+        group_panels.beliefs(state, study)
         _outliers(study)
         _one(state, study)
     except AppError as error:

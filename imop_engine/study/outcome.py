@@ -7,7 +7,7 @@ folder says the same as the one that was saved.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -144,6 +144,40 @@ class Study:
     def groups(self) -> Groups | None:
         """What groups believe, where settings ask for them; None where that cannot be said."""
         return self._grouped[0]
+
+    def grouped_by(self, column: str | None) -> Study:
+        """The same study with groups by that column in its tables and report.
+
+        Args:
+            column: an attribute of the investors, or "year" or "quarter" of the dates; None: none.
+        """
+        same = column == self.settings.by
+        return self if same else self._told_otherwise({"_grouped", "figures"}, by=column)
+
+    def described(self, title: str, notes: str) -> Study:
+        """The same study under another title, with other notes of the analyst.
+
+        Args:
+            title: of the report.
+            notes: below it.
+        """
+        return self._told_otherwise(set(), title=title, notes=notes)
+
+    def _told_otherwise(self, depends: set[str], **chosen: Any) -> Study:
+        """The same study with other settings of how it is told, and what was computed kept.
+
+        Args:
+            depends: what was computed and depends on these settings.
+            **chosen: settings.
+        """
+        other = replace(self, settings=replace(self.settings, **chosen))
+        computed = {
+            name: value
+            for name, value in vars(self).items()
+            if isinstance(getattr(type(self), name, None), cached_property) and name not in depends
+        }
+        vars(other).update(computed)
+        return other
 
     def groups_by(self, column: str) -> Groups:
         """What groups of these investors believe; needs no new learning.

@@ -268,7 +268,7 @@ def _note_totals(
 def _ids(
     table: CellTable, name: str | None, where: NDArray[np.intp], notes: Notes
 ) -> NDArray[np.object_]:
-    nameless = [] if name is None else where[~table[name].filled[where]]
+    nameless: Any = [] if name is None else where[~table[name].filled[where]]
     if len(nameless):
         notes.add(
             "the investor has no name and is called by the row's number",
