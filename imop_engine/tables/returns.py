@@ -142,6 +142,13 @@ def _history(
         if periods_asked < 1:
             raise InvalidInput(f"periods_per_year is {periods_asked}; give 12 for months.")
         periods = Guess(int(periods_asked), "as asked for")
+    elif matrix.dates is None:
+        notes.add(
+            "no dates are read, so the rows are taken as months",
+            KEPT,
+            "write dates as 2020-01-31, or say how many rows make a year",
+            needs=True,
+        )
     guessed["periods per year"] = periods
     prices = None
     if guessed["kind"].value == kinds.PRICES:
