@@ -52,12 +52,14 @@ def _tables(found: groups.GroupPicture) -> None:
         {
             "asset": show.text("Asset"),
             "common": show.percent("All", "expected return"),
-            **{name: show.percent(name, "groups") for name in found.told},
+            **{name: show.percent(show.short(name), "groups") for name in found.told},
             "between": show.percent("Between groups", "between groups"),
             "p_value": show.number("p-value", "groups", "%.3f"),
         },
         alternative="Expected return of each asset by group, shrunk to the common one",
     )
+    if found.silent:
+        st.caption(show.escape(found.silent))
     with st.expander("Who is compared", icon=":material/groups:"):
         show.table(
             found.sizes,

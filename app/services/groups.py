@@ -11,6 +11,7 @@ import streamlit as st
 from imop_app.services import results
 from imop_app.services.errors import sentences
 from imop_engine.report import charts_groups, frames_groups
+from imop_engine.sentences.groups import not_compared
 from imop_engine.study import Study
 from imop_engine.study.groups import group_columns
 from imop_engine.tables.export import csv_text
@@ -26,6 +27,7 @@ class GroupPicture:
     notes: tuple[str, ...]
     drawn: pd.DataFrame  # lines over time, or dots side by side
     matrix: pd.DataFrame  # asset, common, one column for each group, between, p_value
+    silent: str  # of which assets not even all together tell a return; "" where there are none
     told: tuple[str, ...]  # groups with a column
     sizes: pd.DataFrame
     file: str  # groups.csv
@@ -80,13 +82,15 @@ def _picture(key: str, _study: Study, by: str) -> GroupPicture:
     found = _study.groups_by(by) if asked is None else asked  # says why there are none
     lines = frames_groups.group_lines if found.in_time else frames_groups.group_dots
     matrix = frames_groups.group_matrix(found)
+    known = matrix["common"].notna()
     return GroupPicture(
         column=found.column,
         in_time=found.in_time,
         said=found.sentences(),
         notes=found.notes,
         drawn=lines(found),
-        matrix=matrix,
+        matrix=matrix[known].reset_index(drop=True),
+        silent="" if known.all() else not_compared(matrix.loc[~known, "asset"].tolist()),
         told=tuple(name for name in found.names if name in matrix.columns),
         sizes=frames_groups.group_sizes(found),
         file=csv_text(frames_groups.groups_table(found)),

@@ -41,9 +41,8 @@ MONTHS: Final = {
     word: number
     for number, words in enumerate(
         (
-            "jan january januar janvier janv enero ene gennaio gen janeiro januari sty stycznia янв",
-            "feb february februar février fevrier févr febrero febbraio fev fevereiro februari lut "
-            "lutego фев",
+            "jan january januar janvier janv enero ene gennaio gen janeiro januari sty stycznia",
+            "feb february februar février fevrier févr febrero febbraio fev fevereiro februari lut",
             "mar march märz maerz mär mrz mars marzo março marco mrt maart marca мар",
             "apr april avril avr abril abr aprile kwi kwietnia апр",
             "may mai mayo maggio mag maio mei maj maja май мая",
@@ -53,8 +52,7 @@ MONTHS: Final = {
             "sep sept september septembre septiembre settembre set setembro wrz września сен",
             "oct october oktober okt octobre octubre ottobre ott outubro out paź października окт",
             "nov november novembre noviembre novembro lis listopada ноя",
-            "dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro des "
-            "desember gru grudnia дек",
+            "dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro gru",
         ),
         start=1,
     )

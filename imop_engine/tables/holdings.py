@@ -5,7 +5,7 @@ A portfolio is one investor at one date. In a wide file it is one row, in a long
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +20,7 @@ from imop_engine.errors import UnreadableFile
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable, as_bool, text_column
-from imop_engine.tables.currencies import ONE_CURRENCY, Currencies
+from imop_engine.tables.currencies import ONE_CURRENCY, Currencies, wide_currencies
 from imop_engine.tables.dates import Dates
 from imop_engine.tables.history_matrix import MISFIT, PERCENT_SHARE
 from imop_engine.tables.numbers import Numbers
@@ -32,6 +32,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 FOOTER_WORD: Final = f"(?i)({'|'.join(sorted(words.FOOTER))})"
+SEVERAL_CURRENCIES: Final = "has amounts in several currencies and no rate for them"
 NOT_A_NUMBER: Final = "a holding is not a number, so the portfolio is not known"
 
 
@@ -131,6 +132,7 @@ def wide_book(
     dates: Dates | None,
     keep: BoolArray,
     notes: Notes,
+    rates: Mapping[str, float] | None = None,
 ) -> Book:
     """One row per portfolio.
 
@@ -141,6 +143,7 @@ def wide_book(
         dates: The day of each row; None where the file has none.
         keep: Which rows take part.
         notes: Collects what was noticed, changed or refused.
+        rates: What a unit of each currency is worth in one of them, for amounts in several.
     """
     names = roles.all(roles_.HOLDING)
     keep = keep & ~_note_totals(table, roles.first(roles_.INVESTOR), keep, notes)
@@ -151,6 +154,11 @@ def wide_book(
         unreadable |= dict.fromkeys(np.flatnonzero(odd), f"has no holding to read in column {name}")
         keep = keep & ~odd
     values = np.nan_to_num(np.column_stack([numbers[name].values for name in names]))
+    values, mixed = wide_currencies(table, roles, values, rates).converted(
+        values, keep, table.rows, notes
+    )
+    unreadable |= dict.fromkeys(np.flatnonzero(mixed), SEVERAL_CURRENCIES)
+    keep = keep & ~mixed
     empty = keep & ~_any_filled(numbers, names)
     if empty.any():
         notes.add(
@@ -373,11 +381,7 @@ def long_book(
     return _without_nameless(
         book.set_aside(
             lost,
-            lambda p: (
-                "has amounts in several currencies and no rate for them"
-                if alone[p]
-                else "has a row that cannot be read"
-            ),
+            lambda p: SEVERAL_CURRENCIES if alone[p] else "has a row that cannot be read",
             notes,
         )
     )

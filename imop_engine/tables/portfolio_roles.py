@@ -6,6 +6,7 @@ hundred percent. Every role is shown and can be corrected.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,7 +20,7 @@ from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable
 from imop_engine.tables.extra_holdings import extra_holdings
 from imop_engine.tables.history_layout import LONG, MOSTLY, UNNAMED_COLUMNS, WIDE, repeats
-from imop_engine.tables.numbers import Numbers
+from imop_engine.tables.numbers import CURRENCY, Numbers
 from imop_engine.tables.reading_report import Guess
 
 INVESTOR, DATE, ASSET = "investor", "date", "asset"
@@ -48,6 +49,9 @@ DISTINCT_NAMES: Final = 1000
 FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES
 
 ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
+
+
+_IN_CURRENCY: Final = re.compile(rf"(?:\s+in)?\s+{CURRENCY}$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,13 @@ class AssetNames:
             return self._by_key.get(key)
         spaced = name.replace("_", " ").replace("%", " ").replace("(", " ").replace(")", " ")
         bare = " ".join(word for word in spaced.split() if word.casefold() not in FILLER)
-        return self._by_key.get(words.key(bare)) if bare else None
+        if not bare:
+            return None
+        found = self._by_key.get(words.key(bare))
+        if found is None and not words.is_cash(bare):
+            # an asset's amounts in one currency: Fund A (USD), Fund A in EUR
+            found = self._by_key.get(words.key(_IN_CURRENCY.sub("", bare)))
+        return found
 
 
 def guess_roles(

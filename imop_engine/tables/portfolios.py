@@ -231,7 +231,7 @@ def _book(
             table, found, numbers, dates, keep, notes, assets or (), limits.cells, currencies
         )
     else:
-        book = wide_book(table, found, numbers, dates, keep, notes)
+        book = wide_book(table, found, numbers, dates, keep, notes, rates)
     if not len(book):
         raise _nothing_left(table, notes)
     return book, found

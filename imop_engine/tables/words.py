@@ -27,7 +27,8 @@ ASSET: Final = vocabulary(
     stock wertpapier holding position name ric product scheme scrip wkn bezeichnung titel titre
     support ativo activo strumento titolo libellé värdepapper verdipapir
     værdipapir walor fundusz инструмент бумага
-    銘柄 銘柄名 銘柄コード ファンド名 証券コード 证券名称 证券代码 基金名称 基金代码 종목 종목명 종목코드
+    銘柄 銘柄名 銘柄コード ファンド名 証券コード 证券名称 证券代码 基金名称 基金代码
+    종목 종목명 종목코드
     """
 )
 INVESTOR: Final = vocabulary(
@@ -35,8 +36,8 @@ INVESTOR: Final = vocabulary(
     investor client customer account person household kunde depot portfolio holder member user
     owner id kundennummer depotnummer kontonummer inhaber anleger contrat compte titulaire
     cliente contrato conta cuenta conto klant klient kund titular intestatario rachunek клиент
-    顧客 顧客名 顧客番号 お客様番号 口座 口座番号 客户 客户号 客户编号 客户名称 账户 账号 고객 고객명
-    고객번호 계좌 계좌번호
+    顧客 顧客名 顧客番号 お客様番号 口座 口座番号 客户 客户号 客户编号 客户名称 账户 账号
+    고객 고객명 고객번호 계좌 계좌번호
     """
 )
 PRICE: Final = vocabulary(
