@@ -109,7 +109,7 @@ def apply_coverage_rule(
         needs=True,
         cures=_cures(left, roles),
     )
-    return _leave_out(known, left, rules, notes)
+    return _leave_out(known, left, rules, notes, places)
 
 
 def _spelled(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> list[str | None]:
@@ -180,7 +180,9 @@ def _cures(left: _Uncovered, roles: Roles) -> list[Cure]:
     return cures
 
 
-def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book:
+def _leave_out(
+    book: Book, left: _Uncovered, rules: Rules, notes: Notes, places: HistoryWords
+) -> Book:
     """Set aside what has too little history, and make whole portfolios of the others."""
     named = some(left.largest, NAMED)
     covered = 1.0 - left.of_portfolio
@@ -204,7 +206,7 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
         nothing,
         f"all that is held are assets without a history: {named}",
         REFUSED,
-        "add their histories",
+        f"add their histories, or say with {places.asset_map} which assets they are",
         notes,
         lambda p: str(book.ids[p]),
         needs=False,

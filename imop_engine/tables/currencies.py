@@ -167,8 +167,10 @@ def signs_of(column: CellColumn) -> CellColumn | None:
     >>> signs_of(text_column("value", pa.array(["$5", "7 EUR", "3"]))).strings.to_pylist()
     ['USD', 'EUR', '']
     """
+    if column.text is None or column.plain_numbers is not None:
+        return None
     text: Any = narrow(column).text
-    if text is None or not pc.any(pc.match_substring_regex(text, CURRENCY)).as_py():
+    if not pc.any(pc.match_substring_regex(text, CURRENCY)).as_py():
         return None
     coded = text.dictionary_encode()
     found = pc.struct_field(

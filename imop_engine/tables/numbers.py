@@ -126,7 +126,8 @@ def find_decimal_marks(columns: Sequence[CellColumn], asked: str, separator: str
     """
     if asked in DECIMALS:
         return DecimalMarks({c.name: asked for c in columns}, Guess(asked, "as asked for"), ())
-    texts = [narrow(c) for c in columns if c.text is not None]
+    written = [c for c in columns if c.text is not None]
+    texts = [c if c.plain_numbers is not None else narrow(c) for c in written]
     # Where no cell has a comma or two points there is nothing to decide.
     doubtful = any(_has(c, ",") or _has_many_points(c) for c in texts)
     tells = {c.name: _votes(c) for c in texts} if doubtful else {}
@@ -201,7 +202,8 @@ def read_numbers(column: CellColumn, mark: str = POINT) -> Numbers:
     dated = none if column.times is None else ~np.isnat(column.times)
     if column.text is None:
         return Numbers(native.copy(), ~column.filled, none, none, dated, none, none)
-    column = narrow(column)
+    if column.plain_numbers is None:
+        column = narrow(column)
     plain = _plain(column, mark) if column.numbers is None else None
     if plain is not None:
         return Numbers(plain.copy(), ~column.filled, none, none, dated, none, none)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.sentences.market import PYTHON, HistoryWords
+from imop_engine.sentences.numbers import some
 from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import portfolio_rules as rules_
@@ -30,7 +31,7 @@ from imop_engine.tables.dates import DAYS, ORDERS, read_dates
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
-from imop_engine.tables.portfolio_roles import Roles, guess_roles
+from imop_engine.tables.portfolio_roles import NAMED, Roles, guess_roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes, ReadingReport
 from imop_engine.tables.sheet_choice import naming_sheet, wanted_portfolios
@@ -213,6 +214,7 @@ def _book(
     notes: Notes,
 ) -> tuple[Book, Roles]:
     """Return the holdings as they stand in the file."""
+    roles_.refuse_strangers(table, assets)
     separator = layouts.separator_of(table)
     numbers = layouts.read_all_numbers(table.columns, decimal, separator, guessed, notes)
     given = {**_personal_dates(table, given), **given}
@@ -304,6 +306,22 @@ def _note_attributes(table: CellTable, book: Book, found: Roles, notes: Notes) -
             )
 
 
+def _note_other_dates(found: Roles, notes: Notes) -> None:
+    """Ask which date is meant, where a long file has a column of amounts for each."""
+    amount = found.first(roles_.AMOUNT)
+    others = [name for name in found.all(roles_.IGNORE) if roles_.dated([name])]
+    if amount is None or not others or not roles_.dated([amount]):
+        return
+    notes.add(
+        f"the holdings of several dates stand side by side; only those of {amount} are used, not "
+        f"those of {some(others, NAMED)}",
+        KEPT,
+        "choose the date, or give a row for each holding and date",
+        needs=True,
+        cures=[Cure("roles", f"{name}={roles_.AMOUNT}", f"Use {name}") for name in others[-NAMED:]],
+    )
+
+
 def _note_columns(found: Roles, notes: Notes) -> None:
     for role, what in (
         (roles_.TOTAL, "the column is a total and is not used"),
@@ -318,6 +336,7 @@ def _note_columns(found: Roles, notes: Notes) -> None:
                 rows=[0] * len(names),
                 columns=names,
             )
+    _note_other_dates(found, notes)
     for name in found.doubtful:
         notes.add(
             "the column is named like a holding, but the portfolios add up without it; it is kept "
