@@ -86,9 +86,9 @@ def guess_kind(
     level = float(np.median(np.abs(known))) if len(known) else 0.0
     if are_growth_factors(values):
         raise UnreadableFile(
-            f"{file}: values lie around {level:.4g} and swing back at every step, as growth factors "
-            "(1 + return) do and prices do not; subtract 1 and give them as returns, or say with "
-            f"{words.prices} that they are prices."
+            f"{file}: values lie around {level:.4g} and swing back at every step, as growth "
+            "factors (1 + return) do and prices do not; subtract 1 and give them as returns, or "
+            f"say with {words.prices} that they are prices."
         )
     named_return = vocabulary.says(names, vocabulary.RETURN)
     named_price = vocabulary.says(names, vocabulary.PRICE)

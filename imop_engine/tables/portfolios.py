@@ -37,6 +37,8 @@ from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes, ReadingR
 from imop_engine.tables.sheet_choice import naming_sheet, wanted_portfolios
 from imop_engine.tables.snapshot_rules import (
     BY_DATE,
+    LATEST,
+    PANEL,
     apply_drift_rule,
     apply_snapshot_rule,
     check_snapshots,
@@ -188,7 +190,7 @@ def read_portfolios(
         book = apply_drift_rule(book, returns, rules.drift, notes)
         book = apply_snapshot_rule(book, rules.snapshots, notes)
     report = notes.close(table.rows_read, strict=strict)
-    aside = _aside(table, found, notes)
+    aside = _asked_for(_aside(table, found, notes), book, rules.snapshots)
     return _people(table, book, found, guessed, report, rules.snapshots == BY_DATE, aside)
 
 
@@ -397,6 +399,25 @@ def _aside(table: CellTable, found: Roles, notes: Notes) -> pd.DataFrame:
     reasons = np.array([one for part in parts for one in part.reasons], dtype=object)
     known.insert(0, REASON, reasons[order])
     return known
+
+
+def _asked_for(aside: pd.DataFrame, book: Book, rule: str) -> pd.DataFrame:
+    """Of those set aside, the ones that would have been used: at other dates nobody misses them.
+
+    Args:
+        aside: The portfolios that take no part.
+        book: Those that do.
+        rule: Which of several dates are used.
+    """
+    if "date" not in aside or book.dates is None or rule in (PANEL, BY_DATE):
+        return aside
+    days = pd.Series(pd.to_datetime(aside["date"].to_numpy()), index=aside.index)
+    if rule != LATEST:
+        return aside[(days.dt.strftime("%Y-%m-%d") == rule).to_numpy()]
+    used = pd.Series(pd.to_datetime(book.dates), index=book.ids.astype(str))
+    later = days.index.map(used.groupby(level=0).max().to_dict())
+    last = days.groupby(level=0).transform("max")
+    return aside[((days == last) & ~(days < later)).to_numpy()]
 
 
 def _attributes(

@@ -318,8 +318,10 @@ RETURNS: dict[str, BadFile] = {
         {},
     ),
     "dates that cannot be read": (
-        b"when,A,B\nday one,100.0,50.0\nday two,101.0,50.5\nday three,102.0,50.1\n"
-        b"day four,101.5,50.9\n",
+        (
+            b"when,A,B\nday one,100.0,50.0\nday two,101.0,50.5\nday three,102.0,50.1\n"
+            b"day four,101.5,50.9\n"
+        ),
         {"name": "prices.csv"},
     ),
 }

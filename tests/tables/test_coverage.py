@@ -82,6 +82,12 @@ def test_of_a_long_file_every_portfolio_that_takes_no_part_is_named_once():
 def test_an_older_or_repeated_portfolio_is_not_set_aside():
     text = b"client,date,A,B\nAnn,2024-01-31,60,40\nAnn,2024-02-29,50,50\n"
     assert read_portfolios(text, AB).set_aside.empty
+    old = b"client,date,A,X\nAnn,2024-01-31,60,40\nAnn,2024-02-29,99,1\nBob,2024-02-29,9,91\n"
+    assert read_portfolios(old, AB).set_aside.index.tolist() == ["Bob"]
+    assert read_portfolios(old, AB, snapshots="panel").set_aside.index.tolist() == ["Ann", "Bob"]
+    assert read_portfolios(old, AB, snapshots="2024-02-29").set_aside.index.tolist() == ["Bob"]
+    new = b"client,date,A,X\nAnn,2024-01-31,99,1\nAnn,2024-02-29,60,40\nBob,2024-02-29,99,1\n"
+    assert read_portfolios(new, AB).set_aside.index.tolist() == ["Ann"]
     twice = b"client,A,B\nAnn,60,40\nAnn,60,40\nTotal,60,40\n"
     assert read_portfolios(twice, AB).set_aside.empty
 

@@ -169,20 +169,26 @@ HISTORIES: dict[str, tuple[str, dict[str, Any], dict[str, list[float]]]] = {
         },
     ),
     "japanese era years and wide digits": (
-        "基準日,ファンドA,ファンドB\n令和6年1月31日,１００．５,９９\n令和6年2月29日,１０１,９８．５\n"
-        "令和6年3月31日,１０２,９９．５\n",
+        (
+            "基準日,ファンドA,ファンドB\n令和6年1月31日,１００．５,９９\n令和6年2月29日,１０１,９８．５\n"
+            "令和6年3月31日,１０２,９９．５\n"
+        ),
         {},
         {"ファンドA": [100.5, 101.0, 102.0], "ファンドB": [99.0, 98.5, 99.5]},
     ),
     "polish months in words": (
-        "Data;Akcje;Obligacje\n31 stycznia 2024;100,0;50,0\n29 lut 2024;101,5;50,2\n"
-        "31 marca 2024;102,0;50,1\n",
+        (
+            "Data;Akcje;Obligacje\n31 stycznia 2024;100,0;50,0\n29 lut 2024;101,5;50,2\n"
+            "31 marca 2024;102,0;50,1\n"
+        ),
         {},
         {"Akcje": [100.0, 101.5, 102.0], "Obligacje": [50.0, 50.2, 50.1]},
     ),
     "chinese net values": (
-        "净值日期,股票基金,债券基金\n2024/01/31,1.2345,1.0567\n2024/02/29,1.2500,1.0570\n"
-        "2024/03/29,1.2600,1.0580\n",
+        (
+            "净值日期,股票基金,债券基金\n2024/01/31,1.2345,1.0567\n2024/02/29,1.2500,1.0570\n"
+            "2024/03/29,1.2600,1.0580\n"
+        ),
         {},
         {"股票基金": [1.2345, 1.25, 1.26], "债券基金": [1.0567, 1.057, 1.058]},
     ),
@@ -447,8 +453,10 @@ HOLDINGS: dict[str, tuple[str, dict[str, Any], dict[str, dict[str, float]]]] = {
         },
     ),
     "japanese accounts with a total below": (
-        '顧客番号,銘柄名,評価額(円)\n1001,日本株,"1,200,000"\n1001,外国債券,"800,000"\n'
-        '1002,日本株,"500,000"\n1002,現金,"500,000"\n合計,,"3,000,000"\n',
+        (
+            '顧客番号,銘柄名,評価額(円)\n1001,日本株,"1,200,000"\n1001,外国債券,"800,000"\n'
+            '1002,日本株,"500,000"\n1002,現金,"500,000"\n合計,,"3,000,000"\n'
+        ),
         {},
         {
             "1001": {"日本株": 0.6, "外国債券": 0.4, "現金": 0.0},
@@ -466,14 +474,18 @@ HOLDINGS: dict[str, tuple[str, dict[str, Any], dict[str, dict[str, float]]]] = {
         {"김": {"주식": 0.25, "채권": 0.75}, "이": {"주식": 1.0, "채권": 0.0}},
     ),
     "polish accounts with a total below": (
-        "Klient;Instrument;Wartość\nNowak;Akcje;1 000,00\nNowak;Obligacje;3 000,00\n"
-        "Kowalski;Akcje;2 500,50\nRazem;;6 500,50\n",
+        (
+            "Klient;Instrument;Wartość\nNowak;Akcje;1 000,00\nNowak;Obligacje;3 000,00\n"
+            "Kowalski;Akcje;2 500,50\nRazem;;6 500,50\n"
+        ),
         {},
         {"Nowak": {"Akcje": 0.25, "Obligacje": 0.75}, "Kowalski": {"Akcje": 1.0, "Obligacje": 0.0}},
     ),
     "swedish custody account with cash": (
-        "Kund;Värdepapper;Marknadsvärde\nSvensson;Aktier;1 000,00\nSvensson;Räntor;3 000,00\n"
-        "Karlsson;Aktier;2 500,00\nKarlsson;Likvida medel;500,00\nSumma;;7 000,00\n",
+        (
+            "Kund;Värdepapper;Marknadsvärde\nSvensson;Aktier;1 000,00\nSvensson;Räntor;3 000,00\n"
+            "Karlsson;Aktier;2 500,00\nKarlsson;Likvida medel;500,00\nSumma;;7 000,00\n"
+        ),
         {"assets": ["Aktier", "Räntor"]},
         {"Svensson": {"Aktier": 0.25, "Räntor": 0.75}, "Karlsson": {"Aktier": 1.0, "Räntor": 0.0}},
     ),
