@@ -529,4 +529,8 @@ PORTFOLIOS: dict[str, BadFile] = {
         two_quarters(),
         {"name": "clients.xlsx"},
     ),
+    "dates side by side": (
+        b"client,asset,2024-01-31,2024-02-29\nAnn,A,60,50\nAnn,B,40,50\nBob,A,10,20\nBob,B,90,80\n",
+        {},
+    ),
 }
