@@ -36,6 +36,7 @@ class Workspace:
     run: str | None = None  # the run that Frontier, Preferences and Report show
     title: str = ""  # of the report
     notes: str = ""
+    groups: str | None = None  # what groups are compared by, on the page and in the report
     # What it was when it was last read or written here: another tab may have changed it since.
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -93,6 +94,7 @@ class Workspace:
             "run": self.run,
             "title": self.title,
             "notes": self.notes,
+            "groups": self.groups,
         }
 
 
@@ -151,6 +153,7 @@ def _read(identifier: str, plain: dict[str, object]) -> Workspace:
         run=_optional(str, plain["run"]),
         title=from_plain(str, plain["title"]),
         notes=from_plain(str, plain["notes"]),
+        groups=_optional(str, plain.get("groups")),
     )
     read._known = read._parts()
     return read

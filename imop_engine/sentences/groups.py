@@ -203,3 +203,15 @@ def caveat(anchors: bool) -> str:
         f"Returns of groups are {fixed}. Investors are compared with others of like boldness, so "
         "that groups which only take more risk do not seem to believe something else."
     )
+
+
+def not_compared(assets: Sequence[str]) -> str:
+    """Assets of which the portfolios tell no return, so that groups have none to compare.
+
+    Args:
+        assets: their names.
+    """
+    return (
+        f"Not compared, as the portfolios tell no return of {'them' if len(assets) > 1 else 'it'}: "
+        f"{some(list(assets), NAMED)}."
+    )
