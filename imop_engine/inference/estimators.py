@@ -26,7 +26,13 @@ from imop_engine.inference.estimating_equations import (
 )
 from imop_engine.inference.first_order import BeliefFit, Positions, anchored, fit_beliefs
 from imop_engine.inference.fit import estimate_noise, implied_returns
-from imop_engine.inference.held_assets import below_bounds, given_back, held_assets, only_held
+from imop_engine.inference.held_assets import (
+    NEIGHBOURS,
+    below_bounds,
+    given_back,
+    held_assets,
+    only_held,
+)
 from imop_engine.inference.trimming import STRAYS, coarse_holding
 from imop_engine.least_squares import polish
 from imop_engine.problem import Problem
@@ -79,6 +85,8 @@ def errors_in_holdings(problem: Problem, Y: Matrix, tiny: float, start: Vector) 
         tiny: holdings up to this are errors, three standard deviations of them.
         start: yearly returns.
     """
+    if len(Y) < NEIGHBOURS:
+        return replace(_among_held(problem, Y, np.ones(problem.n, bool), start), held=None)
     found, held = Fitted(start), _held(problem, Y, tiny, start)
     for _ in range(CHOSEN_AGAIN):
         found = _among_held(problem, Y, held, found.theta)
@@ -111,7 +119,7 @@ def _among_held(problem: Problem, Y: Matrix, held: NDArray[np.bool_], start: Vec
         loss = total_loss(inside, cleaned, polished)
         if loss < least:
             best, least = polished, loss
-        solution = refine_counts(inside, cleaned, best, every=True)
+        solution = refine_counts(inside, cleaned, best, every=len(Y) >= NEIGHBOURS)
         loss = total_loss(inside, cleaned, solution.theta)
         if loss < least:
             best, least = solution.theta, loss
@@ -210,9 +218,10 @@ def _again(problem: Problem, Y: Matrix, tiny: float, name: str, theta: Vector) -
     """The estimate by one way from some of the investors, near that from all of them."""
     if name != HOLDINGS:
         return ESTIMATORS[name](problem, Y, tiny, theta).theta
-    held = _held(problem, Y, tiny, theta)
+    enough = len(Y) >= NEIGHBOURS
+    held = _held(problem, Y, tiny, theta) if enough else np.ones(problem.n, bool)
     inside, cleaned = only_held(problem, held), given_back(Y, held)
-    found = refine_counts(inside, cleaned, theta, enough=NEAR_ENOUGH, every=True).theta
+    found = refine_counts(inside, cleaned, theta, enough=NEAR_ENOUGH, every=enough).theta
     found = below_bounds(problem, cleaned, found, held)
     worse = total_loss(problem, Y, found) > (1.0 + SLACK) * total_loss(problem, Y, theta)
     return theta if worse else found

@@ -31,7 +31,7 @@ HELD: Final = 4.0
 # A holding counts up to this many standard deviations: a few investors with much do not make an
 # asset held by all.
 MOST_OF_ONE: Final = 3.0
-NEIGHBOURS: Final = 50  # at least, and at least a tenth of the investors
+NEIGHBOURS: Final = 50  # at least, and at least a tenth of the investors; fewer tell nothing
 STEPS: Final = 4  # neighbourhoods overlap by three quarters
 FEWEST: Final = 3  # assets: with fewer there is nothing to estimate
 # Returns of assets that nobody holds are put this share of the returns' spread below the least at
