@@ -105,7 +105,7 @@ def _held(problem: Problem, Y: Matrix, tiny: float, theta: Vector) -> NDArray[np
     if tiny >= coarse_holding(problem.n):  # measured only up to there
         with suppress(InvalidInput):
             sd = float(np.clip(estimate_noise(frontier, Y, projection).sd, sd, tiny))
-    return held_assets(Y, lam_of(projection.weights), sd, least_investors(len(Y)))
+    return held_assets(Y, lam_of(projection.weights), sd)
 
 
 def _among_held(problem: Problem, Y: Matrix, held: NDArray[np.bool_], start: Vector) -> Fitted:

@@ -31,6 +31,9 @@ HELD: Final = 4.0
 # A holding counts up to this many standard deviations: a few investors with much do not make an
 # asset held by all.
 MOST_OF_ONE: Final = 3.0
+# A holding beyond this many standard deviations is no error, and this many such holders are enough.
+CLEARLY: Final = 6.0
+CLEAR_HOLDERS: Final = 3
 NEIGHBOURS: Final = 50  # at least, and at least a tenth of the investors; fewer tell nothing
 STEPS: Final = 4  # neighbourhoods overlap by three quarters
 FEWEST: Final = 3  # assets: with fewer there is nothing to estimate
@@ -40,18 +43,17 @@ CLEARLY_BELOW: Final = 0.01
 MOSTLY_HELD: Final = 0.5  # who has less than this in held assets keeps her portfolio as it is
 
 
-def held_assets(Y: Matrix, lams: Vector, stray_sd: float, least: int) -> NDArray[np.bool_]:
-    """Which assets enough investors hold, beyond what errors put there.
+def held_assets(Y: Matrix, lams: Vector, stray_sd: float) -> NDArray[np.bool_]:
+    """Which assets are held beyond what errors put there: by neighbours, or clearly by a few.
 
     Args:
         Y: one row for each investor, fractions of wealth.
         lams: the price of risk of each, which orders them along the frontier.
         stray_sd: standard deviation of errors, before they are cut at zero; 0: nothing strays.
-        least: how many investors must hold an asset.
     """
+    clearly: NDArray[np.bool_] = (CLEARLY * stray_sd < Y).sum(axis=0) >= CLEAR_HOLDERS
     if stray_sd <= 0.0:
-        result: NDArray[np.bool_] = (Y > 0.0).sum(axis=0) >= least
-        return result
+        return clearly
     count, n = Y.shape
     counted = np.minimum(Y[np.argsort(lams, kind="stable")], MOST_OF_ONE * stray_sd)
     size = min(count, max(NEIGHBOURS, count // 10))
@@ -59,7 +61,7 @@ def held_assets(Y: Matrix, lams: Vector, stray_sd: float, least: int) -> NDArray
     first = np.append(np.arange(0, count - size, max(1, size // STEPS)), count - size)
     means = (upto[first + size] - upto[first]) / size
     limit = stray_sd * (CUT_MEAN + HELD * CUT_SPREAD / np.sqrt(size))
-    held: NDArray[np.bool_] = np.any(means > limit, axis=0)
+    held: NDArray[np.bool_] = clearly | np.any(means > limit, axis=0)
     return held if held.sum() >= min(FEWEST, n) else np.ones(n, bool)
 
 

@@ -37,7 +37,7 @@ def test_errors_alone_do_not_make_an_asset_held(seed):
     problem, returns, rng = _market(seed, 20)
     exact, seen = _seen(problem, returns, rng)
     lams = lam_of(efficient_frontier(problem, returns).project(seen).weights)
-    held = held_assets(seen, lams, ERROR, 10)
+    held = held_assets(seen, lams, ERROR)
     nobody, many = exact.max(axis=0) < 1e-9, (exact > ERROR).mean(axis=0) > 0.1
     assert nobody.any()
     assert many.any()
@@ -53,27 +53,29 @@ def test_small_holdings_of_many_neighbours_are_seen():
     exact[100:200, 3] = 0.5 * ERROR
     seen = np.maximum(exact + rng.normal(0.0, ERROR, exact.shape), 0.0)
     lams = np.linspace(0.1, 1.0, 500)
-    assert held_assets(seen, lams, ERROR, 10)[3]
+    assert held_assets(seen, lams, ERROR)[3]
     # the same holders anywhere on the frontier are no neighbours
     shuffled = rng.permutation(500)
-    assert not held_assets(seen, lams[shuffled], ERROR, 10)[3]
+    assert not held_assets(seen, lams[shuffled], ERROR)[3]
 
 
 def test_a_few_with_much_do_not_make_an_asset_held():
-    """Two investors with everything in it are strangers, not a neighbourhood."""
+    """Two investors with everything in it are strangers; three are not."""
     rng = np.random.default_rng(4)
     seen = np.maximum(np.tile([0.5, 0.3, 0.2, 0.0], (300, 1)) + rng.normal(0, ERROR, (300, 4)), 0)
     seen[:2] = [0.0, 0.0, 0.0, 1.0]
-    assert held_assets(seen, np.arange(300.0), ERROR, 10).tolist() == [True, True, True, False]
+    assert held_assets(seen, np.arange(300.0), ERROR).tolist() == [True, True, True, False]
+    seen[2] = seen[0]
+    assert held_assets(seen, np.arange(300.0), ERROR).all()
 
 
 def test_where_nothing_strays_every_holding_counts():
     """Holders are counted as they are."""
     seen = np.tile([0.5, 0.3, 0.2, 0.0], (40, 1))
-    seen[:9, 3] = 1e-4
-    assert held_assets(seen, np.arange(40.0), 0.0, 10).tolist() == [True, True, True, False]
-    seen[9, 3] = 1e-4
-    assert held_assets(seen, np.arange(40.0), 0.0, 10).all()
+    seen[:2, 3] = 1e-4
+    assert held_assets(seen, np.arange(40.0), 0.0).tolist() == [True, True, True, False]
+    seen[2, 3] = 1e-4
+    assert held_assets(seen, np.arange(40.0), 0.0).all()
 
 
 def test_money_in_other_assets_is_given_back_in_proportion():
