@@ -35,6 +35,8 @@ def verdict(study: Study) -> None:
     text = "\n".join([f"**{show.escape(found['line'])}**", "", *reasons])
     with st.container(key="verdict"):
         box(text, icon=VERDICT_ICONS[found["verdict"]])
+        for remark in study.remarks:
+            st.caption(show.escape(remark))
 
 
 def key_figures(study: Study) -> None:

@@ -100,8 +100,10 @@ def prepare() -> None:
 
 def make_folder(out: Path) -> Path:
     """Make the folder for results before any work is done, so that none is lost."""
+    from imop_engine import disk
+
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        disk.own_folder(out)
         if not os.access(out, os.W_OK):
             raise PermissionError(13, "permission denied")
     except OSError as error:

@@ -6,6 +6,7 @@ Imports of the engine are inside the functions: a module of commands is loaded f
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -21,7 +22,7 @@ from imop_engine.commands.options import (
     YahooOptions,
     grouped,
 )
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import InvalidInput, OldStudy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +90,11 @@ def frontier(
 def _estimated(folder: Path) -> Frontier:
     from imop_engine.storage import load_study
 
-    study = load_study(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OldStudy)  # said as a sentence instead
+        study = load_study(folder)
+    for remark in study.remarks:
+        common.LOG.warning(remark)
     common.prepare()
     return study.frontier
 
