@@ -17,9 +17,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from imop_benchmarks.torture.verdicts import Trial
 from imop_engine import load_study, manifest
 from imop_engine.errors import ImopError
+
+from .verdicts import Trial
 
 DEEP: Final = 200_000  # brackets: more than any parser follows
 Damage = Callable[[Path, Path, np.random.Generator], str]

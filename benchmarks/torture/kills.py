@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from imop_benchmarks.torture.verdicts import Trial
+from .verdicts import Trial
 
 PATIENCE: Final = 600.0  # seconds; only what hangs takes so long
 AFTER: Final = 10.0  # kills come until so many seconds after the result
@@ -120,6 +120,15 @@ def _prepare_workspace() -> None:
     Workspace(WORKSPACE, "Torture", MarketSettings(), people, learn).save()
 
 
+def _make_workspace(home: Path) -> Callable[[Callable[[str], None]], None]:
+    def work(say: Callable[[str], None]) -> None:
+        _app_home(home)
+        _prepare_workspace()
+        say("made")
+
+    return work
+
+
 def _click_learn(home: Path, how: str) -> Callable[[Callable[[str], None]], None]:
     """What the button Learn does, and what the page says meanwhile."""
 
@@ -206,7 +215,7 @@ def app_kills(work: Path, count: int, seed: int) -> tuple[list[Trial], dict[str,
         The trials, and figures: the longest time that was learned again.
     """
     template = work / "home"
-    in_process(lambda say: (_app_home(template), _prepare_workspace(), say("made")), None)  # type: ignore[func-returns-value]
+    in_process(_make_workspace(template), None)
     whole = work / "whole"
     shutil.copytree(template, whole)
     undisturbed = in_process(_click_learn(whole, "start"), None)

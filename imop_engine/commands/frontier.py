@@ -48,7 +48,10 @@ def frontier(
         typer.Option("--study", help="Folder of a study: the frontier that was estimated."),
     ] = None,
     points: Annotated[
-        int, typer.Option(min=2, help="Points along the curve; turning points come on top.")
+        int,
+        typer.Option(
+            min=2, max=1_000_000, help="Points along the curve; turning points come on top."
+        ),
     ] = 60,
     out: Annotated[
         Path | None,

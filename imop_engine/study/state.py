@@ -99,13 +99,11 @@ def load_state(path: Path | str | IO[bytes], called: str = "") -> StudyState:
         called: What a content is called in errors.
     """
     if isinstance(path, (str, Path)):
-        source, called = Path(path), str(path)
-        if not source.is_file():
+        called = str(path)
+        if not Path(path).is_file():
             raise InvalidInput(f"{called}: there is no such checkpoint; start without resuming.")
-    else:
-        source = path
     try:
-        with np.load(source, allow_pickle=False) as file:
+        with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         known = arrays.pop("digest", None)
         whole = known is None or str(known) == _content_digest(arrays)

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -273,4 +272,28 @@ def test_killed_at_random_moments_nothing_is_lost(kind, count, tmp_path):
     trials = json.loads(done.stdout)["trials"]
     assert len(trials) == count
     assert [one for one in trials if one[1] not in ("right", "old", "new")] == []
-    assert Path(tmp_path).is_dir()
+
+
+# -- pages that fail -----------------------------------------------------------------------------
+def test_a_page_that_fails_says_a_sentence_and_a_number(caplog):
+    from streamlit.testing.v1 import AppTest
+
+    def script():
+        from imop_app.components import show
+
+        with show.guarded():
+            raise ZeroDivisionError("inside")
+
+    test = AppTest.from_function(script, default_timeout=PATIENCE).run()
+    (error,) = test.error
+    assert "the fault is ours" in error.value
+    assert "inside" not in error.value
+    number = error.value.split()[-1].rstrip(".")
+    assert number in caplog.text
+
+
+def test_the_page_that_is_printed_may_run_and_load_nothing():
+    from imop_app.services.reports import SEALED, sealed
+
+    assert sealed("<html><head></head></html>") == f"<html><head>{SEALED}</head></html>"
+    assert "default-src 'none'" in SEALED
