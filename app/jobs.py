@@ -182,7 +182,17 @@ class Job:
         self._unsaved = study
         self.run = self._keep(study)
         self._unsaved = None
+        self._let_go()
         self.status = "finished"
+
+    def _let_go(self) -> None:
+        """Keep the trail and nothing else: the study lies on the disk, and pages open it there."""
+        with self._lock:
+            if self._last is not None:
+                self._trail.append(Point.of(self._last))
+            self._last, self._steps = None, None
+        self._make, self._checkpoint, self._before = _nothing, None, None
+        self._keep = str
 
     def _keep_state(self, step: Any, now: bool = False) -> None:
         """Keep the state if the last one has become old, or the stream has just been seen.
@@ -222,6 +232,11 @@ class Job:
             if len(self._trail) > TRAIL_POINTS:
                 self._trail = self._trail[::2]
                 self._every *= 2
+
+
+def _nothing() -> Iterator[Any]:
+    """The steps of a run that has ended."""
+    return iter(())
 
 
 class JobBook:

@@ -16,7 +16,7 @@ from imop_app import jobs, recovery
 from imop_app import state as app_state
 from imop_app.home import FileBox, data_folder, read_json
 from imop_app.jobs import JobBook
-from imop_app.services import learning
+from imop_app.services import learning, results
 from imop_app.state import AppState
 from imop_app.workspace import Workspace, open_workspace
 from imop_engine import disk, storage
@@ -62,6 +62,20 @@ def test_a_run_that_ended_while_nobody_looked_is_adopted(monkeypatch):
     assert again.workspace.run == job.run
     assert recovery.under_way(again.workspace.folder) is None
     assert not again.adopt(), "once"
+
+
+def test_a_job_that_has_ended_holds_no_study():
+    import gc
+    import weakref
+
+    of = state()
+    job = run(of)
+    kept = weakref.ref(shown(of))
+    results.OPENED._studies.clear()
+    gc.collect()
+    assert kept() is None
+    assert job.trail()[-1].done == 60
+    assert job.status == "finished"
 
 
 def test_a_workspace_does_not_point_at_a_run_that_is_gone(monkeypatch):
