@@ -61,6 +61,7 @@ class MarketSettings:
     covariance: str = "sample"
     gaps: str = "likelihood"
     repair: bool = False  # a covariance that is not positive definite
+    periods_per_year: int | None = None  # of a history whose dates do not tell
     told: tuple[str, ...] = ()  # what a download had to say
     cash: tuple[tuple[str, float], ...] = ()  # assets without a history, and their yearly rates
     limits: tuple[Limit, ...] = ()

@@ -149,6 +149,12 @@ class AppState:
             self.workspace.title, self.workspace.notes = title, notes
             self.save()
 
+    def compare_groups(self, by: str | None) -> None:
+        """Compare groups by that column, on the page and in what is taken away."""
+        if by != self.workspace.groups:
+            self.workspace.groups = by
+            self.workspace.save()
+
     def rename(self, name: str) -> None:
         """Name the workspace."""
         named = name.strip()[:60] or "Untitled"

@@ -46,6 +46,7 @@ class Workspace:
     title: str = ""  # of the report
     notes: str = ""
     before: Before | None = None  # what was chosen before an old run was opened
+    groups: str | None = None  # what groups are compared by, on the page and in the report
     # What it was when it was last read or written here: another tab may have changed it since.
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -104,6 +105,7 @@ class Workspace:
             "title": self.title,
             "notes": self.notes,
             "before": to_plain(self.before),
+            "groups": self.groups,
         }
 
 
@@ -162,6 +164,7 @@ def _read(identifier: str, plain: dict[str, object]) -> Workspace:
         title=from_plain(str, plain["title"]),
         notes=from_plain(str, plain["notes"]),
         before=_optional(Before, plain.get("before")),
+        groups=_optional(str, plain.get("groups")),
     )
     read._known = read._parts()
     return read

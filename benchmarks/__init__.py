@@ -19,7 +19,7 @@ from imop_engine.versions import versions
 from imop_engine.warm import warm
 
 from .cases import FULL, QUICK, RATE, SEED, K, Measure, Say, Section, Size
-from .gaps import agreement, fits, from_file, gap_rounds
+from .gaps import agreement, aims, fits, from_file, gap_rounds
 from .growth import (
     algorithms,
     assets,
@@ -55,13 +55,14 @@ def run(quick: bool = False, out: Path | None = None, say: Say = lambda _: None)
     load = os.getloadavg()[0]
     say("compiling, where that has not been done")
     warm()
-    sections = [asdict(section) for measure in SECTIONS for section in attempt(measure, size, say)]
+    sections = [section for measure in SECTIONS for section in attempt(measure, size, say)]
+    sections.append(aims(sections))
     report = {
         "name": "quick" if quick else "bench",
         "machine": machine(load),
         "versions": versions(PACKAGES, missing="not installed"),
         "settings": {"K": K, "rate": f"{RATE:g}/sqrt(t)", "seed": SEED, "rounds": size.rounds},
-        "sections": sections,
+        "sections": [asdict(section) for section in sections],
     }
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

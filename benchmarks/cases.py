@@ -39,7 +39,10 @@ class Size:
     investors: tuple[int, ...]  # fitted together, n = 30
     cone_investors: int  # the most of them that a cone solver is given
     wide: tuple[int, int]  # assets and investors of the widest fit
+    fit_assets: tuple[int, ...]  # other numbers of assets that as many investors are fitted with
     random_problems: int
+    random_starts: int  # of each random problem
+    cone_rounds: int  # updates of a stream that a cone solver is given
 
 
 FULL = Size(
@@ -55,7 +58,10 @@ FULL = Size(
     investors=(100, 1_000, 10_000, 100_000, 1_000_000),
     cone_investors=1_000,
     wide=(500, 5_000),
+    fit_assets=(8, 30, 100, 200),
     random_problems=200,
+    random_starts=20,
+    cone_rounds=5,
 )
 QUICK = Size(
     rounds=60,
@@ -70,7 +76,10 @@ QUICK = Size(
     investors=(30, 2_000),
     cone_investors=30,
     wide=(60, 200),
+    fit_assets=(8,),
     random_problems=3,
+    random_starts=2,
+    cone_rounds=1,
 )
 
 

@@ -49,6 +49,33 @@ def by_clarabel(problem: Problem, Y: Array, **options: Any) -> float:
         return float(program.solve(solver="CLARABEL", **options))
 
 
+def update_by_clarabel(problem: Problem, start: Array, y: Array, rate: float) -> float:
+    """The least 1/2 ||r - start||^2 + rate * gap(y, r), by cvxpy with Clarabel's defaults.
+
+    Args:
+        problem: A portfolio problem.
+        start: Returns before the update.
+        y: The portfolio that was seen, within the caps.
+        rate: How much it counts.
+    """
+    cp: Any = importlib.import_module("cvxpy")
+    root = np.linalg.cholesky(problem.covariance).T
+    n, theta = problem.n, problem.theta
+    r, level = cp.Variable(n), cp.Variable()
+    capped, risk = cp.Variable(n, nonneg=True), cp.Variable(n)
+    conditions = [
+        level + capped + root.T @ risk >= r,
+        r >= theta.lower,
+        r <= theta.upper,
+        theta.equalities @ r == theta.values,
+    ]
+    gap = level + problem.upper @ capped + float(np.linalg.norm(root @ y)) * cp.norm(risk) - y @ r
+    objective = cp.Minimize(0.5 * cp.sum_squares(r - start) + rate * gap)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(cp.Problem(objective, conditions).solve(solver="CLARABEL"))
+
+
 def by_gurobi(problem: Problem, Y: Array) -> float:
     """The least sum of gaps, by Gurobi; its wheel's licence allows 200 variables.
 

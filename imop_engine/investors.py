@@ -43,6 +43,8 @@ class Investors:
         reading: the readers' reports, one per file.
         notes: what the analyst should know.
         origin: where they come from, for people: "simulated", "from clients.csv".
+        set_aside: investors of the file whose portfolio takes no part, as too little of it has a
+            return history or it cannot be read: the reason, then date and attributes.
     """
 
     names: tuple[str, ...]
@@ -57,6 +59,7 @@ class Investors:
     reading: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
     origin: str = ""
+    set_aside: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __post_init__(self) -> None:
         if not len(self.attributes.columns):
@@ -154,7 +157,14 @@ def joined(parts: Sequence[Investors], origin: str = "") -> Investors:
         reading=tuple(report for part in parts for report in part.reading),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         origin=origin,
+        set_aside=_concatenated([part.set_aside for part in parts]),
     )
+
+
+def _concatenated(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Tables below each other; those without rows have no say in the columns."""
+    filled = [table for table in tables if len(table)]
+    return pd.concat(filled) if filled else pd.DataFrame()
 
 
 def numbered(count: int) -> tuple[str, ...]:

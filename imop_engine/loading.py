@@ -301,6 +301,7 @@ def load_investors(
         roles=tuple((str(column), str(role)) for column, role in people.roles.items()),
         reading=(people.report,),
         origin=f"from {file.name}",
+        set_aside=people.set_aside,
     )
 
 

@@ -50,6 +50,7 @@ READS: Final = (1, FORMAT)
 INPUTS: Final = "inputs"
 CHECKPOINT: Final = "checkpoint.npz"
 HISTORY: Final = "history.parquet"
+SET_ASIDE: Final = "set_aside.parquet"
 RUN: Final = "run.json"
 REPORT: Final = "report.html"
 UNFINISHED: Final = "unfinished.npz"  # of a run of the shell that is under way
@@ -204,6 +205,11 @@ def _save_inputs(study: Study, folder: Path) -> None:
     about = data.attributes.copy()
     about.insert(0, ID_COLUMN, data.portfolios.index)
     (folder / "attributes.parquet").write_bytes(parquet(about))
+    aside = data.set_aside.reset_index(names=ID_COLUMN) if len(data.set_aside) else None
+    if aside is None:
+        (folder / SET_ASIDE).unlink(missing_ok=True)  # of a study that was there before
+    else:
+        (folder / SET_ASIDE).write_bytes(parquet(aside))
     lines = [one.lines.assign(reading=one.name) for one in data.reading if len(one.lines)]
     table = pd.concat(lines) if lines else pd.DataFrame({"reading": []})
     (folder / "reading.csv").write_text(csv_text(table), encoding="utf-8", newline="")
@@ -312,7 +318,16 @@ def _load_data(found: manifest.Found, document: dict[str, Any]) -> StudyData:
         reading=reading,
         notes=tuple(document.get("data_notes", ())),
         truth=document.get("true"),
+        set_aside=_load_set_aside(folder / SET_ASIDE),
     )
+
+
+def _load_set_aside(path: Path) -> pd.DataFrame | None:
+    """Who was set aside while reading; a study without such investors has no file."""
+    if not path.is_file():
+        return None
+    table = pd.read_parquet(path)
+    return table.set_index(pd.Index(table.pop(ID_COLUMN).astype(str), name="investor"))
 
 
 def _shares(row: Any, names: tuple[str, ...]) -> dict[str, float]:

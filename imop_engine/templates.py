@@ -25,6 +25,7 @@ FORMS: Final[dict[str, str]] = {
 }
 ASSETS: Final = ("Equity fund", "Bond fund", "Gold")
 INVESTORS: Final = ("Ann", "Bob")
+SAMPLE_MONTHS: Final = 240  # twenty years
 MONTHS: Final = pd.DatetimeIndex(["2024-01-31", "2024-02-29", "2024-03-31"], name="date")
 
 
@@ -42,10 +43,10 @@ def template(form: str, assets: Sequence[str] = ASSETS) -> pd.DataFrame:
 
 
 def sample(form: str) -> pd.DataFrame:
-    """A whole table of a form; all but the returns belong together.
+    """A whole table of a form; all of them belong together.
 
-    The returns are those of 20 stocks. Portfolios, holdings, expected returns and covariance are
-    the paper's eight securities and 1,000 simulated investors.
+    They are the paper's eight securities and 1,000 simulated investors. The returns are drawn, so
+    that their means and covariance are the paper's.
 
     Args:
         form: Returns, portfolios, holdings, expected or covariance.
@@ -109,10 +110,16 @@ def _covariance(assets: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _history(name: str) -> pd.DataFrame:
-    """The returns of a bundled market that has any."""
-    history = market(name).history
-    assert history is not None
-    return history.reset_index()
+    """Monthly returns whose yearly means and covariance are those of a bundled market."""
+    known = market(name)
+    drawn = np.random.default_rng(0).normal(size=(SAMPLE_MONTHS, known.size))
+    drawn -= drawn.mean(axis=0)
+    # made uncorrelated with a variance of one, then given the market's covariance
+    plain = np.linalg.solve(np.linalg.cholesky(np.cov(drawn.T)), drawn.T).T
+    spread = np.linalg.cholesky(known.covariance / 12)
+    months = pd.date_range("2004-01-31", periods=SAMPLE_MONTHS, freq="ME", name="date")
+    values = known.expected_returns / 12 + plain @ spread.T
+    return pd.DataFrame(values.round(6), index=months, columns=list(known.names)).reset_index()
 
 
 _TEMPLATES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
@@ -123,7 +130,7 @@ _TEMPLATES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
     "covariance": _covariance,
 }
 _SAMPLES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
-    "returns": lambda: _history("us20"),
+    "returns": lambda: _history("paper8"),
     "portfolios": sample_portfolios,
     "holdings": lambda: sample_portfolios("long"),
     "expected": lambda: (

@@ -19,7 +19,10 @@ settings.load_profile("house")
 HypothesisProvider._local_constants = Constants()
 
 
-LONGEST = ("tests/browser", "tests/experiments", "tests/test_bench", "tests/packaging")
+LONGEST = (
+    "tests/browser", "tests/experiments", "tests/test_bench", "tests/packaging",
+    "tests/app/test_pages", "tests/shell/test_learn",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

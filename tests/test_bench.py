@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 import imop_benchmarks as bench
+from imop_benchmarks.cases import Section
+from imop_benchmarks.gaps import AIMS, aims
 
 SECTIONS = {
     "gurobi", "gurobi_tuned", "algorithms", "assets", "second_order", "weights", "rounds",
-    "stream", "frontier", "forward", "start", "gap_fits", "gap_file", "gap_agreement", "gap_rounds",
+    "stream", "frontier", "forward", "start", "gap_fits", "gap_file", "gap_agreement", "gap_starts",
+    "gap_rounds", "gap_aims",
 }  # fmt: skip
 
 
@@ -92,6 +95,34 @@ def test_fits_of_gaps_are_proven_and_never_above_those_of_cone_solvers(report: d
 
 def test_what_was_not_measured_is_a_bar() -> None:
     assert bench.shown(None) == "–"
+
+
+def test_aims_are_read_from_the_rows_they_name() -> None:
+    measured = [
+        Section(
+            "gap_rounds", "", "", [{"assets": 8, "gap_us": 31.0}, {"assets": 200, "gap_us": 9}]
+        ),
+        Section("gap_file", "", "", [{"investors": 1_000_000, "seconds": 8.0, "grown_mb": 241.0}]),
+    ]
+    found = {row["what"]: (row["measured"], row["within"]) for row in aims(measured).rows}
+    assert found["round of a stream, 8 assets: microseconds"] == (31.0, "no")
+    assert found["round of a stream, 200 assets: microseconds"] == (9, "yes")
+    assert found["fit from a Parquet file, 1,000,000 investors: seconds"] == (8.0, "yes")
+    assert found["the same, of which all numbers take 240 MB: MB of memory grown"] == (241.0, "no")
+    assert found["fit, 30 assets, 100,000 investors: seconds"] == (None, "–")
+
+
+@pytest.mark.slow
+def test_every_aim_names_a_column_of_its_section(report: dict) -> None:
+    for _, name, column, where, _ in AIMS:
+        assert {column, *where} <= set(rows(report, name)[0]), name
+
+
+@pytest.mark.slow
+def test_random_starts_end_at_one_answer(report: dict) -> None:
+    (row,) = rows(report, "gap_starts")
+    assert row["certified"] == 1.0
+    assert max(row["largest_apart"], row["value_apart"]) <= 1e-7
 
 
 @pytest.mark.slow

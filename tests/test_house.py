@@ -1,5 +1,6 @@
 """The measures of a package: counted as they say, and kept where we want them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+ENGINE = Path(__file__).resolve().parents[1] / "imop_engine"
 SCRIPT = ROOT / "scripts" / "house.py"
 SOURCE = '''"""A module."""
 
@@ -83,6 +85,19 @@ def test_a_folder_without_python_is_refused(tmp_path):
     assert "holds no Python files" in done.stderr
 
 
-@pytest.mark.parametrize("folder", ["app", "experiments"])
+@pytest.mark.parametrize("folder", ["imop_engine", "app", "experiments"])
 def test_public_functions_name_all_their_arguments(folder):
     assert measure(ROOT / folder, "--missing") == ""
+
+
+def test_the_engine_keeps_within_its_aims():
+    rows = dict(re.split(r"  +", line, maxsplit=1) for line in measure(ENGINE).splitlines())
+    longest_module = int(rows["module median / longest"].split(" / ")[1].replace(",", ""))
+    longest = rows["function median / 95 % / longest (code lines)"]
+    assert longest_module <= 600
+    assert int(longest.split(" / ")[2].split()[0]) <= 100
+    assert int(measured(ENGINE / "kernels", "most arguments").split()[0]) <= 9
+
+
+def measured(folder: Path, row: str) -> str:
+    return re.search(rf"^{row}  +(.*)$", measure(folder), re.MULTILINE)[1]

@@ -3,6 +3,7 @@
 import io
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +12,7 @@ from imop_app.services import examples
 from imop_engine import templates
 from imop_engine.cli import app
 from imop_engine.errors import InvalidInput
+from imop_engine.moments import estimate_moments
 from imop_engine.tables import read_moments, read_portfolios, read_returns
 
 
@@ -28,6 +30,21 @@ def test_what_is_handed_out_is_read_without_a_change(sample):
         people = read_portfolios(content(form, sample=sample), assets, name=f"{form}.csv")
         assert people.report.clean
         assert len(people) == (1000 if sample else 2)
+        assert not people.report.needs_you
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_what_is_handed_out_goes_together(sample):
+    returns = read_returns(content("returns", sample=sample), name="returns.csv")
+    moments = read_moments(content("expected", sample=sample), content("covariance", sample=sample))
+    assert list(returns.returns) == list(moments.expected_returns.index)
+    if sample:
+        found = estimate_moments(returns.returns, periods_per_year=returns.periods_per_year)
+        np.testing.assert_allclose(found.expected_returns, moments.expected_returns, atol=1e-4)
+        np.testing.assert_allclose(found.covariance, moments.covariance, atol=1e-4)
+    for form in ("portfolios", "holdings"):
+        people = read_portfolios(content(form, sample=sample), list(returns.returns))
+        assert people.report.covered == 1.0
         assert not people.report.needs_you
 
 

@@ -48,7 +48,7 @@ def field(state: AppState, number: int, name: str, rate: float | None) -> None:
             width=260,
         )
         st.button(
-            f"Give {escape(name)} this rate",
+            f"Give {escape(name)} this rate" if rate is None else "Change the rate",
             key=f"give_cash_{number}",
             on_click=_give_cash,
             args=(state, name, given / 100),

@@ -6,34 +6,42 @@ import streamlit as st
 
 from imop_app.components import show
 from imop_app.services import groups
-from imop_engine.report import charts_groups
+from imop_app.state import AppState, place
 from imop_engine.sentences.words import word
 from imop_engine.study import Study
 
 
-def beliefs(study: Study) -> None:
-    """Compare groups by a column that the analyst chooses; nothing where there is none."""
+def choose(state: AppState, study: Study) -> str | None:
+    """The column that groups are compared by; None where the run has none or none was chosen."""
     names = groups.columns(study)
     if not names:
-        return
-    st.subheader("What groups believe", anchor=False, help=word("groups"))
-    asked = study.settings.by
+        return None
     by = st.selectbox(
         "Compare groups by",
-        names,
-        index=names.index(asked) if asked in names else None,
-        placeholder="Choose a column, or year or quarter of the dates",
+        (None, *names),
+        index=place((None, *names), state.workspace.groups),
+        format_func=lambda name: "No groups" if name is None else show.short(name),
         key="groups_by",
-        help="Needs no new run. Numbers are cut at their quartiles.",
+        help="Needs no new run, and goes into the report and the tables. Numbers are cut at their "
+        "quartiles.",
     )
+    state.compare_groups(by)
+    return by
+
+
+def beliefs(state: AppState, study: Study) -> None:
+    """Compare groups by a column that the analyst chooses; nothing where there is none."""
+    if not groups.columns(study):
+        return
+    st.subheader("What groups believe", anchor=False, help=word("groups"))
+    by = choose(state, study)
     if by is None:
         return
     found = groups.picture(study, by)
     st.markdown(show.escape(" ".join(found.said)), help=word("groups"))
     if found.drawn.empty:
         return
-    draw = charts_groups.group_time_chart if found.in_time else charts_groups.group_chart
-    show.chart(draw(found.drawn, found.column), "groups")
+    show.chart(groups.chart(found), "groups")
     _tables(found)
 
 
@@ -44,12 +52,14 @@ def _tables(found: groups.GroupPicture) -> None:
         {
             "asset": show.text("Asset"),
             "common": show.percent("All", "expected return"),
-            **{name: show.percent(name, "groups") for name in found.told},
+            **{name: show.percent(show.short(name), "groups") for name in found.told},
             "between": show.percent("Between groups", "between groups"),
             "p_value": show.number("p-value", "groups", "%.3f"),
         },
         alternative="Expected return of each asset by group, shrunk to the common one",
     )
+    if found.silent:
+        st.caption(show.escape(found.silent))
     with st.expander("Who is compared", icon=":material/groups:"):
         show.table(
             found.sizes,

@@ -61,6 +61,7 @@ def _load(settings: MarketSettings, _box: FileBox) -> Market:
         covariance=settings.covariance,
         gaps=settings.gaps,
         repair=settings.repair,
+        periods_per_year=settings.periods_per_year,
     )
     data = load_market(_source(settings, _box), options, _words(settings), read)
     if data.size < 2:

@@ -275,6 +275,11 @@ def page_of(people: Investors, rows: np.ndarray, page: int, size: int) -> pd.Dat
     return frames_people.page(people.holdings, known, rows, page, size)
 
 
+def set_aside(people: Investors) -> pd.DataFrame:
+    """Investors of the file who take no part: name, reason, then what else is known of them."""
+    return people.set_aside.rename_axis("investor").reset_index()
+
+
 def composition(people: Investors, investor: str) -> pd.DataFrame | None:
     """asset and held of one investor, largest first; None where there is no such investor."""
     return frames_people.composition(people.holdings, investor)

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ import pandas as pd
 import streamlit as st
 
 from imop_app.home import data_folder
-from imop_app.services import gaps, results
+from imop_app.services import gaps, groups, results
 from imop_app.services.errors import AppError, sentences
 from imop_app.store import RunRecord
 from imop_engine.market import Market
@@ -39,6 +38,7 @@ PICTURES: Final[dict[str, str]] = {
     "weights": "Weights",
     "gaps": "Left on the table",
 }
+GROUP_PICTURE: Final = "groups"  # only where groups are compared
 
 
 @sentences
@@ -83,8 +83,7 @@ def html(study: Study, title: str, notes: str, command: str) -> str:
     """
     from imop_engine.report.html import html_report
 
-    named = replace(study, settings=replace(study.settings, title=title, notes=notes))
-    return html_report(named, command=command)
+    return html_report(study.described(title, notes), command=command)
 
 
 def framed(page: str) -> str:
@@ -153,7 +152,16 @@ def picture(study: Study, name: str, ending: str) -> bytes:
     return pictures.render(_chart(study, name), ending)
 
 
+def picture_names(study: Study) -> dict[str, str]:
+    """The pictures of a run by their names; that of groups only where they are compared."""
+    if study.groups is None:
+        return PICTURES
+    return {**PICTURES, GROUP_PICTURE: "Groups"}
+
+
 def _chart(study: Study, name: str) -> Any:
+    if name == GROUP_PICTURE:
+        return groups.chart(groups.picture(study, str(study.settings.by)))
     seen = results.frontier(study)
     wants = results.preferences(study)
     makers: dict[str, Callable[[], Any]] = {
@@ -225,6 +233,8 @@ def command_line(record: RunRecord, location: str, study: Study | None = None) -
     parts += ["--level", f"{learn.level:g}"]
     parts += ["--refine" if learn.refine else "--no-refine"]
     parts += ["--trim" if learn.trim else "--no-trim", "--errors", learn.errors]
+    if study is not None and study.settings.by is not None:
+        parts += ["--by", study.settings.by]
     unsure = dict(learn.known_errors)
     for name, value in learn.known if learn.anchoring == "assets" else ():
         error = f"±{unsure[name]!r}" if unsure.get(name) else ""

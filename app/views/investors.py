@@ -76,6 +76,7 @@ def _loaded(state: AppState, chosen: InvestorSettings) -> None:
     _report(state, chosen, people)
     wanted = _filters(people)
     _table(people, wanted, _pictures(state, chosen, wanted))
+    _set_aside(people)
     more_portfolios.add(state, chosen)
     frame.link(state, "learn", "Next: learn")
 
@@ -157,6 +158,30 @@ def _name(picked: Any) -> str | None:
     selection = getattr(picked, "selection", None) or {}
     found = selection.get(charts_people.PICK) or []
     return str(found[0]["investor"]) if found and "investor" in found[0] else None
+
+
+def _set_aside(people: crowd.Investors) -> None:
+    """Who takes no part, and why; nothing where everybody does."""
+    aside = crowd.set_aside(people)
+    if aside.empty:
+        return
+    count = len(aside)
+    with st.expander(
+        f"Set aside: {count:,} {'portfolio' if count == 1 else 'portfolios'}",
+        icon=":material/person_off:",
+    ):
+        number = show.pages(count, ROWS, "set_aside_page")
+        part = aside.iloc[number * ROWS : (number + 1) * ROWS]
+        days = set(part.select_dtypes("datetime"))
+        show.table(
+            part,
+            "set_aside",
+            {
+                name: (show.date if name in days else show.text)(show.short(str(name)))
+                for name in part.columns
+            },
+            alternative="Investors whose portfolio takes no part, with the reason",
+        )
 
 
 def _table(people: crowd.Investors, wanted: Filter, picked: str | None) -> None:

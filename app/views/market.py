@@ -111,7 +111,7 @@ def _cure(state: AppState, option: str, value: str) -> None:
     """Read the history again with a choice that settles a finding."""
     now = state.workspace.market
     if now is not None:
-        change: dict[str, Any] = {option: value}
+        change: dict[str, Any] = {option: int(value) if option == "periods_per_year" else value}
         state.choose_market(replace(now, **change))
         state.forget_widgets()
         state.examples += 1

@@ -47,7 +47,7 @@ def page() -> None:
         _together(study)
         gap_panels.together(study)
         _groups(study)
-        group_panels.beliefs(study)
+        group_panels.beliefs(state, study)
         _outliers(study)
         _one(state, study)
     except AppError as error:
@@ -122,8 +122,9 @@ def _table(picture: results.PreferencePicture, flags: Any) -> None:
         "gap_points": show.number("Basis points", "left on the table", "%.1f"),
         "status": show.text("Status", "outlier"),
     }
+    days = set(part.select_dtypes("datetime"))
     others = {
-        name: show.text(str(name))
+        name: (show.date if name in days else show.text)(show.short(str(name)))
         for name in part.columns
         if name not in known and name not in HIDDEN
     }

@@ -7,10 +7,11 @@ from typing import Final
 
 import streamlit as st
 
-from imop_app.components import frame, show
-from imop_app.services import reports, results
+from imop_app.components import frame, group_panels, show
+from imop_app.services import groups, reports, results
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current
+from imop_app.store import RunRecord
 from imop_engine.study import Study
 
 TABLES: Final = {
@@ -19,6 +20,7 @@ TABLES: Final = {
     "frontier": "Frontier",
     "distribution": "Distribution",
 }
+GROUPS: Final = {"groups": "Groups"}  # where they are compared
 SHEET: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -38,8 +40,7 @@ def page() -> None:
             ):
                 frame.link(state, "learn", "Go and learn")
             return
-        command = reports.command_line(record, state.store.location(record.id), study)
-        _report(state, study, command)
+        study = _report(state, study, record)
         left, right = st.columns(2)
         with left:
             _tables(study)
@@ -49,7 +50,8 @@ def page() -> None:
         show.problem(error)
 
 
-def _report(state: AppState, study: Study, command: str) -> None:
+def _report(state: AppState, study: Study, record: RunRecord) -> Study:
+    """Offer the report; returns the run with the groups that are chosen here."""
     with st.container(border=True):
         st.subheader("The report", anchor=False)
         title = st.text_input(
@@ -67,6 +69,8 @@ def _report(state: AppState, study: Study, command: str) -> None:
             help="Printed below the title, as you write it.",
         )
         state.describe(title=title, notes=notes)
+        study = groups.grouped(study, group_panels.choose(state, study))
+        command = reports.command_line(record, state.store.location(record.id), study)
         with st.container(horizontal=True):
             show.download(
                 "Report (HTML)",
@@ -92,6 +96,7 @@ def _report(state: AppState, study: Study, command: str) -> None:
         if st.toggle("Preview", key="report_preview", help="Shows the report below."):
             page = reports.html(study, title, notes, command)
             st.iframe(reports.framed(page), height=900, alt="The report as it will be saved")
+    return study
 
 
 def _tables(study: Study) -> None:
@@ -99,7 +104,8 @@ def _tables(study: Study) -> None:
         st.subheader("Tables", anchor=False)
         st.caption("Every row and every digit. Text that a spreadsheet would run is made safe.")
         with st.container(horizontal=True):
-            for name, title in TABLES.items():
+            offered = TABLES if study.groups is None else {**TABLES, **GROUPS}
+            for name, title in offered.items():
                 show.download(
                     f"{title} (CSV)",
                     partial(reports.table_csv, study, name),
@@ -128,7 +134,7 @@ def _pictures(study: Study) -> None:
     with st.container(border=True):
         st.subheader("Pictures", anchor=False)
         st.caption("SVG for documents, PNG for everything else.")
-        for name, title in reports.PICTURES.items():
+        for name, title in reports.picture_names(study).items():
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(title, width="stretch")
                 for ending in ("svg", "png"):

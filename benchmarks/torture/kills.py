@@ -44,19 +44,22 @@ class Ended:
         return [(when, line) for when, line in self.said if line.startswith(start)]
 
 
-def in_process(work: Callable[[Callable[[str], None]], None], kill_after: float | None) -> Ended:
-    """Do work in a process of its own and kill it so many seconds after its first word.
+def in_process(
+    work: Callable[[Callable[[str], None]], None], kill_after: float | None, since: str = ""
+) -> Ended:
+    """Do work in a process of its own and kill it so many seconds after a word.
 
     Args:
         work: What is done; it is given a function to say words with.
         kill_after: None lets it end by itself.
+        since: How the word begins from which the seconds count; the first word by default.
     """
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
         _work_and_end(work, reads, writes)
     os.close(writes)
-    return _listen(child, reads, kill_after)
+    return _listen(child, reads, kill_after, since)
 
 
 def _work_and_end(work: Callable[[Callable[[str], None]], None], reads: int, writes: int) -> None:
@@ -75,7 +78,7 @@ def _say(writes: int, line: str) -> None:
     os.write(writes, (line + "\n").encode())
 
 
-def _listen(child: int, reads: int, kill_after: float | None) -> Ended:
+def _listen(child: int, reads: int, kill_after: float | None, since: str) -> Ended:
     said: list[tuple[float, str]] = []
     rest, begun, killed = b"", None, False
     until = time.monotonic() + PATIENCE
@@ -93,11 +96,12 @@ def _listen(child: int, reads: int, kill_after: float | None) -> Ended:
             break
         *lines, rest = (rest + block).split(b"\n")
         said += [(time.monotonic(), line.decode()) for line in lines]
-        begun = begun or time.monotonic()
+        if begun is None:
+            begun = next((when for when, line in said if line.startswith(since)), None)
     os.close(reads)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    end = time.monotonic()
-    return Ended(code, tuple(said), end - (begun or end))
+    first = said[0][0] if said else time.monotonic()
+    return Ended(code, tuple(said), time.monotonic() - first)
 
 
 # -- the app -------------------------------------------------------------------------------------
@@ -276,8 +280,15 @@ def _judge_resumed(
 # -- the shell -----------------------------------------------------------------------------------
 def _shell(arguments: list[str]) -> Callable[[Callable[[str], None]], None]:
     def work(say: Callable[[str], None]) -> None:
-        from imop_engine import cli
+        from imop_engine import cli, storage
 
+        save = storage.save_study
+
+        def saving(*arguments: Any, **options: Any) -> Path:
+            say("saving")
+            return save(*arguments, **options)
+
+        storage.save_study = saving
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, 1)
         os.dup2(sink, 2)
@@ -316,13 +327,14 @@ def shell_kills(work: Path, count: int, seed: int) -> list[Trial]:
     files: dict[Path, list[str]] = {}
     for folder, number in ((old, 1), (new, 2)):
         people = work / f"people-{number}"
-        in_process(_shell(["simulate", "--market", "paper8", "--investors", "1500", "--seed",
+        in_process(_shell(["simulate", "--market", "paper8", "--investors", "300", "--seed",
                            str(number), "--out", str(people)]), None)  # fmt: skip
         files[folder] = ["learn", "--market", "paper8", "--portfolios",
                          str(people / "portfolios.csv"), "--no-refine"]  # fmt: skip
-    took = 0.0
+    took = writes = 0.0
     for folder, command in files.items():
-        took = in_process(_shell([*command, "--out", str(folder)]), None).seconds
+        done = in_process(_shell([*command, "--out", str(folder)]), None)
+        took, writes = done.seconds, done.said[-1][0] - done.words("saving")[0][0]
     thetas = {_theta(old): "old", _theta(new): "new"}
     trials = []
     for number in range(count):
@@ -331,9 +343,12 @@ def shell_kills(work: Path, count: int, seed: int) -> list[Trial]:
         if number % 2:
             shutil.copytree(old, out)
         command = [*files[new], "--out", str(out)]
-        # half of the kills in the last third, where it writes
-        span = (0.0, took) if number % 4 < 2 else (0.6 * took, 1.05 * took)
-        ended = in_process(_shell(command), float(rng.uniform(*span)))
+        # three of four while it writes
+        if number % 4:
+            moment, since = float(rng.uniform(0.0, 1.1 * writes)), "saving"
+        else:
+            moment, since = float(rng.uniform(0.0, took)), ""
+        ended = in_process(_shell(command), moment, since)
         trials.append(_judge_shell(out, command, ended, thetas, fresh=number % 2 == 0))
         shutil.rmtree(out, ignore_errors=True)
     return trials
@@ -342,7 +357,8 @@ def shell_kills(work: Path, count: int, seed: int) -> list[Trial]:
 def _judge_shell(
     out: Path, command: list[str], ended: Ended, thetas: dict[str, str], fresh: bool
 ) -> Trial:
-    what = f"killed after {ended.seconds:.2f} s, {'fresh' if fresh else 'overwriting'}"
+    writing = "while writing" if ended.words("saving") else "before writing"
+    what = f"killed {writing}, {ended.seconds:.2f} s, {'fresh' if fresh else 'overwriting'}"
     there = (out / "run.json").exists()
     if not there and not fresh:
         return Trial(what, "lost", "the old study is gone")

@@ -28,7 +28,7 @@ ROLE: Final = "Client=investor"
 SENTENCES_SHOWN: Final = 6
 TONES: Final = {"good": "bold green", "caution": "bold yellow", "poor": "bold red"}
 # What the arguments of the readers are called here; the others have the same name.
-HISTORY_CURES: Final = {"sheet": "--sheet"}
+HISTORY_CURES: Final = {"sheet": "--sheet", "periods_per_year": "--periods-per-year"}
 PORTFOLIO_CURES: Final = {
     "sheet": "--portfolio-sheet",
     "units": "--portfolio-units",

@@ -92,12 +92,43 @@ def fit_efficiency(
     _require_scale(problem)
     lifts = _lifts(problem)
     sample = Sample.of(problem, decisions, lifts)
-    start = _implied(problem, sample) if theta0 is None else problem.check_theta(theta0, "theta0")
+    implied, cuts = _implied(problem, sample), Cuts(problem.theta)
+    start = implied if theta0 is None else problem.check_theta(theta0, "theta0")
+    best, smooth, steps = _minimise(problem, sample, start, lifts, cuts)
+    if theta0 is not None and not cuts.proven(best, sample):  # once in a thousand random starts
+        other, there, more = _minimise(problem, sample, implied, lifts, cuts)
+        steps += more
+        if other.gaps < best.gaps:
+            best, smooth = other, there
+    value, bound = best.gaps, min(cuts.bound, best.gaps)
+    flat, directions = _flat(problem.theta, best, smooth.hessian, sample.count)
+    return EfficiencyFit(
+        best.theta, value, bound, best.gradient, steps, cuts.proven(best, sample), flat, directions,
+        sample.count, sample.moved,
+    )  # fmt: skip
+
+
+def _minimise(
+    problem: Problem, sample: Sample, start: Vector, lifts: tuple[float, ...], cuts: Cuts
+) -> tuple[Value, Value, int]:
+    """From one start: stages of sharper kinks until value and bound agree, then cutting planes.
+
+    Args:
+        problem: the portfolio problem.
+        sample: the investors.
+        start: expected returns to begin from.
+        lifts: what was added to each variance for the investors' lifted ones, as in `_lifts`.
+        cuts: receives what was learned on the way; what another start taught may be in it.
+
+    Returns:
+        The best point, its value not smoothed; the end of the last stage, smoothed; and how many
+        steps were taken.
+    """
     theta = problem.theta.nearest(start)
     for lift, variances in zip(lifts, sample.lifted, strict=True):
         theta = _descend_lifted(problem, sample, theta, lift, variances)
     scale = furthest(problem, theta, 1.0)  # one for all stages: the value must not move with it
-    cuts, steps = Cuts(problem.theta), 0
+    steps = 0
     for number, stage in enumerate(STAGES):
         before = theta
         smooth, taken = descend(problem, sample, theta, stage * scale, cuts)
@@ -110,12 +141,7 @@ def fit_efficiency(
             break
     else:
         best = cut_corners(problem, sample, best, cuts)
-    theta, value, bound = best.theta, best.gaps, min(cuts.bound, best.gaps)
-    flat, directions = _flat(problem.theta, best, smooth.hessian, sample.count)
-    return EfficiencyFit(
-        theta, value, bound, best.gradient, steps, cuts.proven(best, sample), flat, directions,
-        sample.count, sample.moved,
-    )  # fmt: skip
+    return best, smooth, steps
 
 
 def _sharpened(

@@ -7,7 +7,7 @@ there first, whatever estimate it is given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -52,6 +52,9 @@ SHORTEST: Final = 1e-4  # of a Gauss-Newton step; nothing changes any more
 # What is left at a jump across zero counts as a solution below this many standard errors: no digit
 # of an interval depends on it (the error of an estimate grows by half a per cent).
 JUMP: Final = 0.1
+# After so many steps without a better place than one that counts as a solution the search ends:
+# with 50 assets there is a jump in every direction, and none leads further.
+NO_BETTER: Final = 8
 # A holding of this many noise sds in an asset that the estimate leaves at its bound is no error.
 HELD: Final = 4.0
 
@@ -113,6 +116,7 @@ def refine_counts(
     counts: Vector | None = None,
     support: Support | None = None,
     enough: float = SMALL_IN_ERRORS,
+    every: bool = False,
 ) -> Refined:
     """`refine` of a checked array whose rows count `counts` times; `support` is found on the
     way unless it is given, and `enough` standard errors are left where that will do.
@@ -124,6 +128,8 @@ def refine_counts(
         counts: How often each row counts; None counts every row once.
         support: Which assets enough investors hold; None finds it on the way.
         enough: The step, in standard errors, below which the search ends.
+        every: Whether every asset that can be held counts, however few hold it clearly: those that
+            are not held were taken out of the problem.
 
     Returns:
         The moved estimate, and whether the search ended.
@@ -136,6 +142,8 @@ def refine_counts(
     for _ in range(MOST_ADDITIONS):
         start = _awake(problem, Y, found.theta)
         support = support_of(information(efficient_frontier(problem, start), Y), Y)
+        if every:
+            support = replace(support, ignored=problem.upper <= 0.0)
         same = before is not None and bool(np.all(before == support.ignored))
         if start is found.theta and same:
             break
@@ -165,12 +173,14 @@ def _balance(
 ) -> Refined:
     """Gauss-Newton from r until the scores add up to zero, or jump across it."""
     here = best = _point(problem, Y, r, counts, support)
-    least, length, done = here.loss, 1.0, 0
+    least, length, done, since = here.loss, 1.0, 0, 0
     size = max(float(np.abs(r).max()), SMALL_STEP)
     while done < MOST_STEPS and length > SHORTEST:
         if float(np.abs(here.step).max()) <= SMALL_STEP * size or here.left <= enough:
             return Refined(here.theta, done, True, here.left)
-        done += 1
+        if best.left <= JUMP and since >= NO_BETTER:
+            break
+        done, since = done + 1, since + 1
         there = _point(
             problem, Y, problem.theta.nearest(here.theta + length * here.step), counts, support
         )
@@ -181,7 +191,7 @@ def _balance(
         good = lower or there.wish < here.wish
         length = min(1.0, length * LONGER) if good else length * SHORTER
         if lower or there.wish < best.wish:
-            best = there
+            best, since = there, 0
         here, least = there, min(least, there.loss)
     return Refined(best.theta, done, best.left <= JUMP, best.left)
 
@@ -268,7 +278,8 @@ def _awake(problem: Problem, Y: Matrix, r: Vector) -> Vector:
         new[i] = float(np.median(np.concatenate(wanted)))
         new = problem.theta.nearest(_regauged(problem, new))
         after = efficient_frontier(problem, new).project(Y)
-        if float(np.sum(after.distances**2)) >= float(np.sum(info.projection.distances**2)):
+        before = float(np.sum(info.projection.distances**2))
+        if float(np.sum(after.distances**2)) >= (1.0 - PROGRESS) * before:
             break
         r = new
     return r

@@ -9,26 +9,34 @@ explained a third, and was ten times further off.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.errors import ImopError
+from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.inference.estimating_equations import (
     Refined,
     least_investors,
     refine_counts,
-    support_of,
 )
 from imop_engine.inference.first_order import BeliefFit, Positions, anchored, fit_beliefs
-from imop_engine.inference.fit import implied_returns
-from imop_engine.inference.information import information
+from imop_engine.inference.fit import estimate_noise, implied_returns
+from imop_engine.inference.held_assets import (
+    NEIGHBOURS,
+    below_bounds,
+    given_back,
+    held_assets,
+    only_held,
+)
+from imop_engine.inference.trimming import STRAYS, coarse_holding
 from imop_engine.least_squares import polish
 from imop_engine.problem import Problem
+from imop_engine.weights import lam_of
 
 HOLDINGS: Final = "errors in holdings"
 BELIEFS: Final = "beliefs differ"
@@ -44,6 +52,7 @@ GAINED: Final = 0.01  # of the squared distances; less is no reason for another 
 # The solution of the estimating equations may be this much worse than the least squares and still
 # be the better answer: those take small holdings that are noise for belief.
 SLACK: Final = 0.5
+CHOSEN_AGAIN: Final = 3  # times that the held assets are chosen by the last estimate
 # Standard errors that may be left of a search whose result is only judged on other investors: a
 # tenth adds a hundredth to what half of them cannot know anyway.
 NEAR_ENOUGH: Final = 0.1
@@ -56,6 +65,7 @@ class Fitted:
     theta: Vector
     solution: Refined | None = None
     beliefs: BeliefFit | None = None
+    held: NDArray[np.bool_] | None = None  # assets that are held beyond errors; None: all count
 
 
 class Estimator(Protocol):
@@ -72,27 +82,53 @@ def errors_in_holdings(problem: Problem, Y: Matrix, tiny: float, start: Vector) 
     Args:
         problem: a portfolio problem with anchors.
         Y: one row for each investor, fractions of wealth.
-        tiny: not used; strays are measured on the way.
+        tiny: holdings up to this are errors, three standard deviations of them.
         start: yearly returns.
     """
-    del tiny
-    best, least = start, total_loss(problem, Y, start)
+    if len(Y) < NEIGHBOURS:
+        return replace(_among_held(problem, Y, np.ones(problem.n, bool), start), held=None)
+    found, held = Fitted(start), _held(problem, Y, tiny, start)
+    for _ in range(CHOSEN_AGAIN):
+        found = _among_held(problem, Y, held, found.theta)
+        again = _held(problem, Y, tiny, found.theta)
+        if np.all(again == held):
+            break
+        held = again
+    return found
+
+
+def _held(problem: Problem, Y: Matrix, tiny: float, theta: Vector) -> NDArray[np.bool_]:
+    """Which assets are held, by neighbours along the frontier of theta."""
+    frontier = efficient_frontier(problem, theta)
+    projection = frontier.project(Y)
+    sd = tiny / STRAYS
+    if tiny >= coarse_holding(problem.n):  # measured only up to there
+        with suppress(InvalidInput):
+            sd = float(np.clip(estimate_noise(frontier, Y, projection).sd, sd, tiny))
+    return held_assets(Y, lam_of(projection.weights), sd, least_investors(len(Y)))
+
+
+def _among_held(problem: Problem, Y: Matrix, held: NDArray[np.bool_], start: Vector) -> Fitted:
+    """The solution for the held assets, and the others at most where nobody would hold them."""
+    inside, cleaned = only_held(problem, held), given_back(Y, held)
+    best, least = start, total_loss(inside, cleaned, start)
     solution: Refined | None = None
     for _ in range(TURNS):
         before = least
-        polished = polish(problem, Y, best).theta
-        loss = total_loss(problem, Y, polished)
+        polished = polish(inside, cleaned, best).theta
+        loss = total_loss(inside, cleaned, polished)
         if loss < least:
             best, least = polished, loss
-        solution = refine_counts(problem, Y, best)
-        loss = total_loss(problem, Y, solution.theta)
+        solution = refine_counts(inside, cleaned, best, every=len(Y) >= NEIGHBOURS)
+        loss = total_loss(inside, cleaned, solution.theta)
         if loss < least:
             best, least = solution.theta, loss
         if least >= (1.0 - GAINED) * before:
             break
-    if solution is not None and total_loss(problem, Y, solution.theta) <= (1.0 + SLACK) * least:
-        return Fitted(solution.theta, solution)
-    return Fitted(best)
+    if solution is None or total_loss(inside, cleaned, solution.theta) > (1.0 + SLACK) * least:
+        return Fitted(below_bounds(problem, cleaned, best, held), held=held)
+    theta = below_bounds(problem, cleaned, solution.theta, held)
+    return Fitted(theta, replace(solution, theta=theta), held=held)
 
 
 def beliefs_differ(problem: Problem, Y: Matrix, tiny: float, start: Vector) -> Fitted:
@@ -182,8 +218,11 @@ def _again(problem: Problem, Y: Matrix, tiny: float, name: str, theta: Vector) -
     """The estimate by one way from some of the investors, near that from all of them."""
     if name != HOLDINGS:
         return ESTIMATORS[name](problem, Y, tiny, theta).theta
-    support = support_of(information(efficient_frontier(problem, theta), Y), Y)
-    found = refine_counts(problem, Y, theta, support=support, enough=NEAR_ENOUGH).theta
+    enough = len(Y) >= NEIGHBOURS
+    held = _held(problem, Y, tiny, theta) if enough else np.ones(problem.n, bool)
+    inside, cleaned = only_held(problem, held), given_back(Y, held)
+    found = refine_counts(inside, cleaned, theta, enough=NEAR_ENOUGH, every=enough).theta
+    found = below_bounds(problem, cleaned, found, held)
     worse = total_loss(problem, Y, found) > (1.0 + SLACK) * total_loss(problem, Y, theta)
     return theta if worse else found
 

@@ -8,7 +8,7 @@ are not there yet, the step the data still ask for is reported and every interva
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +33,7 @@ from imop_engine.inference.estimating_equations import (
     unexplained,
 )
 from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
+from imop_engine.inference.held_assets import given_back, only_held
 from imop_engine.inference.information import ScoreInformation, information
 from imop_engine.inference.sources import NO_ERRORS, GivenErrors, Sources
 from imop_engine.inference.uncertainty import frontier_band
@@ -139,11 +140,12 @@ def identification(
     solution: Refined | None = None,
     clusters: NDArray[np.int64] | None = None,
     given: GivenErrors = NO_ERRORS,
+    held: NDArray[np.bool_] | None = None,
 ) -> Identification:
     """Say of each return how far `decisions` determine it, around the estimate `theta`.
 
     Intervals: the estimate after the step that the data still ask for, less the bias that noise
-    causes, give or take z standard errors (half of the bias counts as one), stretched to hold the
+    causes, give or take z standard errors (the bias counts as one, too), stretched to hold the
     estimate itself, cut at the box. Bounds are not stretched: an estimate outside them is one that
     the data contradict.
     Standard errors are the larger of those by the noise (estimated unless `noise_sd` is given) and
@@ -165,6 +167,8 @@ def identification(
         clusters: A number for each row; rows with the same number are of one investor and err
             together. None: each row is an investor of her own.
         given: How far the covariance and the anchors are known; exactly, unless said.
+        held: Assets that are held beyond errors; the others are only bounded. None: by the
+            estimate's own portfolios.
 
     Returns:
         For each asset an interval, a status and a sentence; for all of them a covariance and notes.
@@ -178,19 +182,25 @@ def identification(
     r = problem.check_theta(theta)
     Y = some_decisions(problem, decisions)
     solution = refine_counts(problem, Y, r) if solution is None else solution
-    info = information(efficient_frontier(problem, solution.theta), Y)
+    cleaned = Y if held is None else given_back(Y, held)
+    inside = problem if held is None else only_held(problem, held)
+    info = information(efficient_frontier(inside, solution.theta), cleaned)
     noise = (
-        estimate_noise(info.frontier, Y, info.projection)
+        estimate_noise(info.frontier, cleaned, info.projection)
         if noise_sd is None
         else Noise(noise_sd, 0)
     )
-    support = support_of(info, Y, noise.sd)
+    support = support_of(info, cleaned, noise.sd)
+    if held is not None:
+        support = replace(support, ignored=~held)
     holders = unexplained(info, Y, noise.sd).sum(axis=0)
-    info = supported_information(info, Y, None, support)
+    info = supported_information(info, cleaned, None, support)
     subspace = IdentifiedSubspace.of(problem.theta, info.hessian)
-    simulated = simulate_bias(info, Y, subspace, support, noise.sd, seed)
+    simulated = simulate_bias(info, cleaned, subspace, support, noise.sd, seed)
     covariance = sandwich_covariance(info, subspace, simulated.gain, noise.sd, clusters)
-    bounds = return_bounds(info, Y, covariance, noise.sd, level)
+    if inside is not problem:  # where the other assets may be held, so that they have a price
+        info = information(efficient_frontier(problem, solution.theta), cleaned)
+    bounds = return_bounds(info, cleaned, covariance, noise.sd, level)
     sources = Sources(covariance, given.covariance, given.anchors, given.ways, simulated.bias)
     return report(
         problem, r, solution, Counts(len(Y), support.investors, holders, in_file(Y, noise.sd)),
@@ -315,7 +325,10 @@ def report(
         np.minimum(seen_high, box_high)[estimated],
     )
     low[anchored], high[anchored] = (r - outside)[anchored], (r + outside)[anchored]
-    status = _statuses(problem, low, high, anchored, informed, dead, subspace, bounds)
+    # held by some, clear of errors by too few: no more than their upper end is known
+    faint = estimated & (counts.informing < least_investors(counts.total))
+    low[faint] = box_low[faint]
+    status = _statuses(problem, low, high, anchored, informed, dead, faint, subspace, bounds)
     investors = np.where(informed, counts.informing, bounds.investors).astype(np.int64)
     names = problem.theta_names
     sentences = tuple(
@@ -363,6 +376,7 @@ def _statuses(
     anchored: NDArray[np.bool_],
     informed: NDArray[np.bool_],
     dead: NDArray[np.bool_],
+    faint: NDArray[np.bool_],
     subspace: IdentifiedSubspace,
     bounds: Bounds,
 ) -> tuple[str, ...]:
@@ -375,6 +389,8 @@ def _statuses(
             out.append("anchored")
         elif informed[i] and open_[i]:
             out.append("relative")
+        elif faint[i]:
+            out.append("bounded above" if high[i] < box_high[i] else "not seen")
         elif informed[i]:
             vague = high[i] - low[i] > TOO_WIDE * (box_high[i] - box_low[i])
             out.append("not seen" if vague else "identified")

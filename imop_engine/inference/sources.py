@@ -47,7 +47,7 @@ class Sources:
         anchors: from the error of the anchors; None: taken as exact.
         ways: from not knowing which errors investors make; None: known.
         bias: what errors in holdings or beliefs add to the estimate, as a simulation finds it;
-            half of it counts as a standard error.
+            it counts as a standard error, too.
     """
 
     sample: Matrix

@@ -50,8 +50,8 @@ class Specification:
         only_rounded: whether rounding to that step explains all that is left.
         own: share of the residuals' variance that is an investor's own at all her dates; NaN where
             nobody comes twice.
-        uneven: mean fourth power of the distances over their squared mean square; 1.4 to 1.8 where
-            all investors err alike in every holding.
+        uneven: relative variance of the squared distances over that of simulated investors who
+            make errors of one size; 1 where all err alike.
     """
 
     serial: float
@@ -85,7 +85,8 @@ def specification(
         clusters: a number for each row; rows with the same number are of one investor.
     """
     X = projection.points
-    serial, z = _beyond_errors(frontier, Y, projection, noise_sd)
+    errors = _Errors.of(frontier, Y, noise_sd)
+    serial, z = _beyond_errors(frontier, Y, projection, noise_sd, errors)
     reach = max(LEAST_TIED, TIED * noise_sd)
     piled, at = _piled(Y, X)
     held = (Y > AT_BOUND).sum(axis=1)
@@ -102,12 +103,29 @@ def specification(
         reporting_step(Y),
         rounding_step(Y, noise_sd) is not None,
         _own_share(Y - X, clusters),
-        _uneven(projection.distances),
+        _uneven(projection.distances, errors),
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """Simulated investors on the same frontier who make errors of one size, and nothing else."""
+
+    Y: Matrix
+    projection: Projection
+
+    @classmethod
+    def of(cls, frontier: Frontier, Y: Matrix, noise_sd: float) -> _Errors | None:
+        """None where departures are too large to be errors, or there are none."""
+        if not AT_BOUND < noise_sd < REPLAYED_NOISE:
+            return None
+        drawn = simulated_portfolios(frontier, Y, noise_sd, np.random.default_rng(0))
+        drawn = drawn[: max(1, len(drawn) // 2)]  # the other half has the same errors turned round
+        return cls(drawn, frontier.project(drawn))
+
+
 def _beyond_errors(
-    frontier: Frontier, Y: Matrix, projection: Projection, noise_sd: float
+    frontier: Frontier, Y: Matrix, projection: Projection, noise_sd: float, errors: _Errors | None
 ) -> tuple[float, float]:
     """Correlation of neighbours' residuals beyond that of simulated investors with errors alone.
 
@@ -115,11 +133,9 @@ def _beyond_errors(
     gives correlations of 0.2 to 0.5.
     """
     serial, z = _serial(frontier, Y, projection, noise_sd)
-    if serial <= WORTH_A_REPLAY or not AT_BOUND < noise_sd < REPLAYED_NOISE:
+    if serial <= WORTH_A_REPLAY or errors is None:
         return serial, z
-    drawn = simulated_portfolios(frontier, Y, noise_sd, np.random.default_rng(0))
-    drawn = drawn[: max(1, len(drawn) // 2)]  # the other half has the same errors turned round
-    usual, _ = _serial(frontier, drawn, frontier.project(drawn), noise_sd)
+    usual, _ = _serial(frontier, errors.Y, errors.projection, noise_sd)
     share = max(0.0, 1.0 - max(usual, 0.0) / serial)
     return share * serial, share * z
 
@@ -179,10 +195,16 @@ def _least_holding(Y: Matrix) -> float:
     return float(np.quantile(positive, 0.001))
 
 
-def _uneven(distances: Vector) -> float:
+def _uneven(distances: Vector, errors: _Errors | None) -> float:
+    """Relative variance of the squared distances over that of errors of one size."""
+    usual = 0.0 if errors is None else _relative_variance(errors.projection.distances)
+    return _relative_variance(distances) / usual if usual > 0.0 else 1.0
+
+
+def _relative_variance(distances: Vector) -> float:
     squares = distances**2
-    usual = float(np.mean(squares))
-    return float(np.mean(squares**2)) / usual**2 if usual > 0.0 else 1.0
+    middle = float(np.mean(squares))
+    return float(np.mean(squares**2)) / middle**2 - 1.0 if middle > 0.0 else 0.0
 
 
 def _in_proportion(held: NDArray[np.bool_], Y: Matrix, X: Matrix) -> Matrix:

@@ -36,7 +36,7 @@ def group_chart(dots: pd.DataFrame, by: str) -> alt.LayerChart:
     colour = (
         alt.Color("group:N", title=None, sort=groups)
         .scale(domain=groups, range=list(ASSET_COLOURS[: len(groups)]))
-        .legend(legend())
+        .legend(legend(columns=2, label_limit=135))
     )
     shape = alt.Shape("group:N", title=None, sort=groups).scale(
         domain=groups, range=list(SHAPES[: len(groups)])

@@ -134,15 +134,13 @@ def _data(study: Study) -> dict[str, Any]:
 
 
 def _set_aside(study: Study) -> dict[str, Any] | None:
-    refused = [
-        f"{label} {reason}."
-        for label, reason in zip(study.data.portfolios.index, study.data.reasons, strict=True)
-        if reason
-    ]
-    if not refused:
+    frame = study.frame_investors
+    told = frame[frame["reason"] != ""]
+    if told.empty:
         return None
+    refused = [f"{one} {why}." for one, why in zip(told["id"], told["reason"], strict=True)]
     return {
-        "counts": run.took_no_part(len(refused), len(study.data.portfolios), OUTLIERS_SHOWN),
+        "counts": run.took_no_part(len(refused), len(frame), OUTLIERS_SHOWN),
         "sentences": refused[:OUTLIERS_SHOWN],
     }
 

@@ -80,10 +80,20 @@ def return_axis(period: str) -> alt.Y:
     return alt.Y("return:Q", title=title).axis(format="%").scale(zero=False)
 
 
-def legend() -> alt.Legend:
-    """A legend above the chart, where it takes no width."""
+def legend(columns: int = 3, label_limit: int = 85) -> alt.Legend:
+    """A legend above the chart, where it takes no width.
+
+    Args:
+        columns: How many names stand beside each other.
+        label_limit: Pixels after which a name is cut; all of them fit on a phone.
+    """
     return alt.Legend(
-        orient="top", symbolStrokeWidth=3, padding=0, offset=4, columns=3, labelLimit=85
+        orient="top",
+        symbolStrokeWidth=3,
+        padding=0,
+        offset=4,
+        columns=columns,
+        labelLimit=label_limit,
     )
 
 

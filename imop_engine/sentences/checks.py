@@ -55,13 +55,14 @@ def noise_uneven(ratio: float) -> Finding:
     """Some investors err far more than others.
 
     Args:
-        ratio: mean fourth power of the distances over their squared mean square.
+        ratio: relative variance of their squared distances over that of errors of one size.
     """
     return Finding(
         sentence=(
-            "Some investors are much further from the frontier than others, more than errors of "
-            f"one size give ({ratio:.1f} where 1.4 to 1.8 is usual): holdings may be rescaled from "
-            "a part of the wealth (cash that is not shown), or come from several sources."
+            "Some investors are much further from the frontier than others: their squared "
+            f"distances vary {ratio:.1f} times as much as with errors of one size. Holdings may be "
+            "rescaled from a part of the wealth (cash that is not shown), or come from several "
+            "sources."
         ),
         remedy=(
             "Give whole portfolios, cash included; take the returns of assets held in small "

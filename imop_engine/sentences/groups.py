@@ -28,7 +28,13 @@ def no_column(by: str, columns: Sequence[str]) -> str:
 
 
 def names_not_groups(by: str, different: int, portfolios: int) -> str:
-    """A column of names makes no groups."""
+    """A column of names makes no groups.
+
+    Args:
+        by: the column.
+        different: how many values it has.
+        portfolios: how many portfolios there are.
+    """
     return (
         f"{by!r} has {different:,} different values for {portfolios:,} portfolios: those are "
         "names, not groups. Choose a column that several investors share."
@@ -44,13 +50,25 @@ def all_the_same(by: str, value: str) -> str:
 
 
 def too_many_groups(by: str, count: int, most: int) -> str:
-    """Too many to compare."""
+    """Too many to compare.
+
+    Args:
+        by: the column, or year or quarter.
+        count: how many groups it makes.
+        most: how many are compared at most.
+    """
     cure = "compare by year" if by == "quarter" else "join some of them first"
     return f"{by!r} makes {count} groups, and at most {most} are compared; {cure}."
 
 
 def too_few_in_groups(by: str, least: int, counts: Sequence[tuple[str, int]]) -> str:
-    """Not two groups have investors enough."""
+    """Not two groups have investors enough.
+
+    Args:
+        by: the column, or year or quarter.
+        least: how many investors a group needs.
+        counts: each group's name and how many it has.
+    """
     sizes = some([f"{name} {count:,}" for name, count in counts], NAMED)
     return (
         f"groups by {by!r} cannot be compared: only groups of {least} investors or more who tell "
@@ -106,7 +124,13 @@ def too_few_note(names: Sequence[str], least: int) -> str:
 
 
 def set_aside_note(name: str, aside: int, total: int) -> str:
-    """A group that trimming took much of."""
+    """A group that trimming took much of.
+
+    Args:
+        name: of the group.
+        aside: how many of its portfolios were set aside.
+        total: how many it has.
+    """
     return (
         f"{aside:,} of {total:,} portfolios of {name} were set aside as unlike all others, and say "
         "nothing here; without trimming they would take part."
@@ -178,4 +202,16 @@ def caveat(anchors: bool) -> str:
     return (
         f"Returns of groups are {fixed}. Investors are compared with others of like boldness, so "
         "that groups which only take more risk do not seem to believe something else."
+    )
+
+
+def not_compared(assets: Sequence[str]) -> str:
+    """Assets of which the portfolios tell no return, so that groups have none to compare.
+
+    Args:
+        assets: their names.
+    """
+    return (
+        f"Not compared, as the portfolios tell no return of {'them' if len(assets) > 1 else 'it'}: "
+        f"{some(list(assets), NAMED)}."
     )

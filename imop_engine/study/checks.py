@@ -33,7 +33,7 @@ NOISE: Final = 0.02  # error in a holding up to which intervals were seen to hol
 # The same where it is only in what investors hold: such errors grow with the holding or are
 # choices, and intervals take them for independent ones of one size.
 NOISE_IN_HELD: Final = 0.01
-UNEVEN: Final = 2.1  # fourth moment of the distances; 1.4 to 1.8 where all err alike
+UNEVEN: Final = 1.6  # variance of squared distances; 0.8 to 1.4 times the usual where all err alike
 LITTLE_EXPLAINED: Final = 0.5
 HARDLY_EXPLAINED: Final = 0.25
 ASIDE: Final = 0.03  # of the investors set aside

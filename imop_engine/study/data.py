@@ -85,6 +85,7 @@ class StudyData:
         dates: Any = None,
         reading: Any = (),
         notes: tuple[str, ...] = (),
+        set_aside: pd.DataFrame | None = None,
         truth: Any = None,
         history: pd.DataFrame | None = None,
         months: int | None = None,
@@ -101,6 +102,7 @@ class StudyData:
             dates: The day of each portfolio.
             reading: The reports of the files that were read.
             notes: What the analyst should know of the data.
+            set_aside: Investors whose portfolio takes no part: reason, then what is known of them.
             truth: The true yearly returns where the investors were simulated.
             history: The returns behind the moments, a row for each period; None: not at hand.
             months: How many months the moments come from, where the table is not at hand.
@@ -121,7 +123,14 @@ class StudyData:
         if months is not None:
             about |= {"months": months}
         market = Market.of(expected_returns, covariance, columns, **about)
-        people = Investors.of(table, market.names, attributes=attributes, dates=dates, truth=truth)
+        people = Investors.of(
+            table,
+            market.names,
+            attributes=attributes,
+            dates=dates,
+            truth=truth,
+            set_aside=pd.DataFrame() if set_aside is None else set_aside,
+        )
         return cls.on(market, people)
 
     @classmethod
@@ -179,6 +188,11 @@ class StudyData:
     def reasons(self) -> tuple[str, ...]:
         """Why each portfolio takes no part; "" where it does."""
         return self.investors.reasons or ("",) * len(self.investors)
+
+    @property
+    def set_aside(self) -> pd.DataFrame:
+        """Investors of the files whose portfolio takes no part: reason, then what is known."""
+        return self.investors.set_aside
 
     @property
     def good(self) -> NDArray[np.bool_]:

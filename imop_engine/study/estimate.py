@@ -23,6 +23,7 @@ from imop_engine.inference.estimate import Estimate, estimate_returns
 from imop_engine.inference.estimating_equations import Refined, least_investors
 from imop_engine.inference.estimators import BELIEFS, HOLDINGS, IMPLIED
 from imop_engine.inference.first_order import BeliefFit, Positions, anchored, fit_beliefs
+from imop_engine.inference.held_assets import below_bounds, given_back, only_held
 from imop_engine.inference.identify import Identification, identification
 from imop_engine.inference.joint_covariance import (
     MOST_ASSETS,
@@ -123,7 +124,7 @@ class StudyEstimate:
             solution = Refined(self.theta, 0, self.joint.converged, 0.0)
         return identification(
             self.problem, self.theta, Y[kept], level, seed=seed, solution=solution, clusters=own,
-            given=self.given,
+            given=self.given, held=self.found.solution.held,
         )  # fmt: skip
 
 
@@ -214,10 +215,12 @@ def _joint(
     """Returns and covariance together, where they explain other investors no worse; and what the
     result explains of investors it was not fitted to."""
     alone = found.explained.get(found.way)
-    problem = found.problem
-    if periods is None or alone is None or problem.n > MOST_ASSETS:
+    held = found.solution.held
+    if periods is None or alone is None or found.problem.n > MOST_ASSETS:
         return None, alone
-    kept = Y[found.kept]
+    kept, problem = Y[found.kept], found.problem
+    if held is not None:
+        kept, problem = given_back(kept, held), only_held(problem, held)
     step = -(-len(kept) // FOLDED)
     some, own = kept[::step], clusters[found.kept][::step]
     best: tuple[JointFit | None, float] = (None, alone)
@@ -234,7 +237,12 @@ def _joint(
     if best[0] is not None and step > 1:
         full = fit_together(problem, kept, best[0].theta, periods, best[0].change)
         best = full, best[1]
-    return best
+    if best[0] is None or held is None:
+        return best
+    # all assets again, those that nobody holds no higher than the portfolios allow
+    whole = with_covariance(found.problem, best[0].problem.covariance)
+    theta = below_bounds(whole, kept, best[0].theta, held)
+    return replace(best[0], problem=whole, theta=theta), best[1]
 
 
 def _starts(found: Estimate) -> list[Vector]:

@@ -7,7 +7,7 @@ folder says the same as the one that was saved.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -146,6 +146,40 @@ class Study:
         """What groups believe, where settings ask for them; None where that cannot be said."""
         return self._grouped[0]
 
+    def grouped_by(self, column: str | None) -> Study:
+        """The same study with groups by that column in its tables and report.
+
+        Args:
+            column: an attribute of the investors, or "year" or "quarter" of the dates; None: none.
+        """
+        same = column == self.settings.by
+        return self if same else self._told_otherwise({"_grouped", "figures"}, by=column)
+
+    def described(self, title: str, notes: str) -> Study:
+        """The same study under another title, with other notes of the analyst.
+
+        Args:
+            title: of the report.
+            notes: below it.
+        """
+        return self._told_otherwise(set(), title=title, notes=notes)
+
+    def _told_otherwise(self, depends: set[str], **chosen: Any) -> Study:
+        """The same study with other settings of how it is told, and what was computed kept.
+
+        Args:
+            depends: what was computed and depends on these settings.
+            **chosen: settings.
+        """
+        other = replace(self, settings=replace(self.settings, **chosen))
+        computed = {
+            name: value
+            for name, value in vars(self).items()
+            if isinstance(getattr(type(self), name, None), cached_property) and name not in depends
+        }
+        vars(other).update(computed)
+        return other
+
     def groups_by(self, column: str) -> Groups:
         """What groups of these investors believe; needs no new learning.
 
@@ -269,8 +303,8 @@ class Study:
         """id, weight, risk_aversion, distance, intervals, gap, gap_outlier, status, reason, then
         the attributes.
 
-        Every portfolio that came in has its row: a refused one has a reason and no weight. `gap`
-        is the return a year left on the table, a fraction.
+        Every portfolio that came in has its row: a refused one has a reason and no weight. Those
+        that reading set aside come last. `gap` is the return a year left on the table, a fraction.
         """
         rows = np.flatnonzero(self.data.good)[: self.rounds]
         found = self.frontier.project(self.decisions)
@@ -302,10 +336,11 @@ class Study:
         status[~self.data.good] = REFUSED
         table["status"] = status
         table["reason"] = list(self.data.reasons)
+        own = set(table.columns)
         for name in self.data.attributes.columns:
-            label = str(name) if str(name) not in table.columns else f"{name} (attribute)"
+            label = f"{name} (attribute)" if str(name) in own else str(name)
             table[label] = self.data.attributes[name].to_numpy()
-        return table
+        return _with_set_aside(table, self.data.set_aside, own)
 
     @cached_property
     def frame_frontier(self) -> pd.DataFrame:
@@ -334,9 +369,9 @@ class Study:
         learned = self.state.learned
         out: dict[str, Any] = {
             "assets": len(self.problem.names),
-            "investors": len(self.data.portfolios),
+            "investors": len(self.data.portfolios) + len(self.data.set_aside),
             "rounds": self.rounds,
-            "refused": int((~self.data.good).sum()),
+            "refused": int((~self.data.good).sum()) + len(self.data.set_aside),
             "updates": learned.updates,
             "certified": learned.certified_share,
             "loss": self.settings.loss,
@@ -376,6 +411,25 @@ class Study:
             out["raw_error"] = float(np.linalg.norm(self.theta - truth))
             out["aligned_error"] = aligned_error(self.theta, truth)
         return out
+
+
+def _with_set_aside(table: pd.DataFrame, aside: pd.DataFrame, own: set[str]) -> pd.DataFrame:
+    """The investors, then those whose portfolio reading set aside, each with the reason.
+
+    Args:
+        table: One row for each portfolio of the stream.
+        aside: Reason, then date and attributes, by investor.
+        own: The columns of the table that are no attributes.
+    """
+    if aside.empty:
+        return table
+    rows = aside.rename(
+        columns=lambda name: f"{name} (attribute)" if name in own - {"reason"} else name
+    )
+    rows.insert(0, "id", aside.index.astype(str))
+    rows["status"], rows["gap_outlier"] = REFUSED, False
+    rows = rows.reset_index(drop=True).reindex(columns=list(table.columns))
+    return pd.concat([table, rows], ignore_index=True)
 
 
 def frontier_frame(frontier: Frontier, points: int = FRONTIER_POINTS) -> pd.DataFrame:

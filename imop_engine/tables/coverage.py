@@ -109,7 +109,7 @@ def apply_coverage_rule(
         needs=True,
         cures=_cures(left, roles),
     )
-    return _leave_out(known, left, rules, notes)
+    return _leave_out(known, left, rules, notes, places)
 
 
 def _spelled(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> list[str | None]:
@@ -180,7 +180,9 @@ def _cures(left: _Uncovered, roles: Roles) -> list[Cure]:
     return cures
 
 
-def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book:
+def _leave_out(
+    book: Book, left: _Uncovered, rules: Rules, notes: Notes, places: HistoryWords
+) -> Book:
     """Set aside what has too little history, and make whole portfolios of the others."""
     named = some(left.largest, NAMED)
     covered = 1.0 - left.of_portfolio
@@ -198,13 +200,13 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
             notes,
             share_left,
         )
-        return book.keep(~hit)
+        return book.set_aside(hit, lambda _: f"holds assets without a history: {named}", notes)
     nothing = hit & ~(book.values != 0).any(axis=1)
     book.note(
         nothing,
         f"all that is held are assets without a history: {named}",
         REFUSED,
-        "add their histories",
+        f"add their histories, or say with {places.asset_map} which assets they are",
         notes,
         lambda p: str(book.ids[p]),
         needs=False,
@@ -229,4 +231,16 @@ def _leave_out(book: Book, left: _Uncovered, rules: Rules, notes: Notes) -> Book
         share_left,
     )
     kept = np.where(hit & ~nothing, covered, 1.0)[:, None]
-    return replace(book, values=book.values / kept).keep(~nothing & ~little)
+    return replace(book, values=book.values / kept).set_aside(
+        nothing | little, lambda p: _too_little(float(covered[p]), rules.coverage), notes
+    )
+
+
+def _too_little(covered: float, asked: float) -> str:
+    """Why a portfolio is set aside, as what follows the investor's name."""
+    if covered <= 0:
+        return "holds only assets without a return history"
+    return (
+        f"has a return history for {share_text(covered)} of its value, less than the "
+        f"{share_text(asked)} asked for"
+    )

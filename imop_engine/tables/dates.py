@@ -9,6 +9,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,18 +41,18 @@ MONTHS: Final = {
     word: number
     for number, words in enumerate(
         (
-            "jan january januar janvier janv enero ene gennaio gen janeiro januari",
-            "feb february februar février fevrier févr febrero febbraio fev fevereiro februari",
-            "mar march märz maerz mär mrz mars marzo março marco mrt maart",
-            "apr april avril avr abril abr aprile",
-            "may mai mayo maggio mag maio mei",
-            "jun june juni juin junio giugno giu junho",
-            "jul july juli juillet juil julio luglio lug julho",
-            "aug august août aout agosto ago augustus",
-            "sep sept september septembre septiembre settembre set setembro",
-            "oct october oktober okt octobre octubre ottobre ott outubro out",
-            "nov november novembre noviembre novembro",
-            "dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro",
+            "jan january januar janvier janv enero ene gennaio gen janeiro januari sty stycznia",
+            "feb february februar février fevrier févr febrero febbraio fev fevereiro februari lut",
+            "mar march märz maerz mär mrz mars marzo março marco mrt maart marca мар",
+            "apr april avril avr abril abr aprile kwi kwietnia апр",
+            "may mai mayo maggio mag maio mei maj maja май мая",
+            "jun june juni juin junio giugno giu junho cze czerwca июн",
+            "jul july juli juillet juil julio luglio lug julho lip lipca июл",
+            "aug august août aout agosto ago augustus augusti sie sierpnia авг",
+            "sep sept september septembre septiembre settembre set setembro wrz września сен",
+            "oct october oktober okt octobre octubre ottobre ott outubro out paź października окт",
+            "nov november novembre noviembre novembro lis listopada ноя",
+            "dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro gru",
         ),
         start=1,
     )
@@ -65,7 +66,12 @@ CLOCK: Final = (
     r"\s*(?P<half>[AaPp][Mm])?\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?$"
 )
 YEAR: Final = r"(?P<year>\d{4}|'?\d{2})"
-WORD: Final = r"(?P<word>[^\W\d_]{3,10})\.?"
+WORD: Final = r"(?P<word>[^\W\d_]{3,12})\.?"
+EAST_ASIAN: Final = r"\s*[年년]\s*(?P<month>\d{1,2})\s*[月월]"
+EAST_ASIAN_DAY: Final = r"\s*(?P<day>\d{1,2})\s*[日일]\s*(?:[(]\w[)])?$"
+# The years before the first ones of Japan's eras.
+ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925}
+ERA_YEAR: Final = rf"^(?P<era>{'|'.join(ERAS)})\s*(?P<year>\d{{1,2}}|元)"
 YMD: Final = r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
 NUMBERED_DAY: Final = r"^(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 MONTH_DAY: Final = "^" + WORD + r"[-/\s]*(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+"
@@ -92,6 +98,10 @@ FORMS: Final = (
     _form("day month year", NUMBERED_DAY + r"[-/\s]*" + WORD + r"[-/,\s]*" + YEAR + CLOCK),
     _form("month day year", MONTH_DAY + r"(?P<year>\d{4})" + CLOCK),
     _form("year month day", r"^(?P<year>\d{4})[-/\s]" + WORD + r"[-/\s](?P<day>\d{1,2})$"),
+    _form("year-month-day", r"^(?P<year>\d{4})" + EAST_ASIAN + EAST_ASIAN_DAY),
+    _form("year-month-day", ERA_YEAR + EAST_ASIAN + EAST_ASIAN_DAY),
+    _form("month", r"^(?P<year>\d{4})" + EAST_ASIAN + "$"),
+    _form("month", ERA_YEAR + EAST_ASIAN + "$"),
     _form("month", r"^(?P<year>\d{4})[-/.\s]?(?P<month>0[1-9]|1[0-2])$"),
     _form("month", r"^(?P<month>0?[1-9]|1[0-2])[-/.](?P<year>\d{4})$"),
     _form("month", r"^(?P<year>\d{4})[-/\s]?[Mm](?P<month>\d{1,2})$"),
@@ -184,7 +194,7 @@ def _read_texts(
 def _parse(word: str) -> tuple[str, Parts] | None:
     if not word or len(word) > 40:
         return None
-    bare = WEEKDAY.sub("", word)
+    bare = WEEKDAY.sub("", word if word.isascii() else unicodedata.normalize("NFKC", word))
     for form in FORMS:
         match = form.pattern.match(bare)
         if match:
@@ -243,7 +253,7 @@ def _moment(parts: Parts, order: str) -> np.datetime64 | None:
 def _calendar_day(parts: Parts, order: str) -> dt.datetime:
     if "serial" in parts:
         return EXCEL_EPOCH + dt.timedelta(days=parts["serial"])
-    year = _full_year(str(parts["year"]))
+    year = _era_year(parts) if "era" in parts else _full_year(str(parts["year"]))
     if not EARLIEST <= year <= LATEST:
         raise ValueError("a year that no market saw")
     if "quarter" in parts:
@@ -259,6 +269,11 @@ def _calendar_day(parts: Parts, order: str) -> dt.datetime:
     else:
         day = int(parts.get("day", calendar.monthrange(year, month)[1]))
     return dt.datetime(year, month, day) + _time_of_day(parts)
+
+
+def _era_year(parts: Parts) -> int:
+    """The year of an era of Japan; its first one has a word of its own."""
+    return ERAS[parts["era"]] + (1 if parts["year"] == "元" else int(parts["year"]))
 
 
 def _full_year(text: str) -> int:

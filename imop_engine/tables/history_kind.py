@@ -17,6 +17,11 @@ from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import words as vocabulary
 from imop_engine.tables.reading_report import Guess
 
+# Growth factors lie this close to 1 in the middle, and so many are needed to tell them.
+NEAR_ONE: Final = 0.03
+FEWEST_FACTORS: Final = 24
+# A correlation of changes with those before: -0.5 of growth factors, about 0 of prices.
+SWINGING: Final = -0.35
 PRICES: Final = "prices"
 RETURNS: Final = "returns"
 KINDS: Final = (PRICES, RETURNS)
@@ -79,6 +84,12 @@ def guess_kind(
         return Guess(RETURNS, f"{negative:.0%} of the values are negative")
     step = typical_step(values)
     level = float(np.median(np.abs(known))) if len(known) else 0.0
+    if are_growth_factors(values):
+        raise UnreadableFile(
+            f"{file}: values lie around {level:.4g} and swing back at every step, as growth "
+            "factors (1 + return) do and prices do not; subtract 1 and give them as returns, or "
+            f"say with {words.prices} that they are prices."
+        )
     named_return = vocabulary.says(names, vocabulary.RETURN)
     named_price = vocabulary.says(names, vocabulary.PRICE)
     if named_return == named_price:
@@ -105,6 +116,22 @@ def _contradiction(
         f"{file}: the names speak of {said}, but the values look like {seen} ({looks}); say which "
         f"they are with {words.prices} or {words.returns}."
     )
+
+
+def are_growth_factors(values: FloatArray) -> bool:
+    """Whether values around 1 jump back and forth around it, which prices do not.
+
+    Changes of independent values have a correlation of -1/2 with the change before, those of
+    prices one of about zero.
+    """
+    known = values[np.isfinite(values)]
+    if len(known) < FEWEST_FACTORS or abs(float(np.median(known)) - 1) > NEAR_ONE:
+        return False
+    steps = np.diff(values, axis=0)
+    pairs = np.isfinite(steps[1:]) & np.isfinite(steps[:-1])
+    before, after = steps[:-1][pairs], steps[1:][pairs]
+    size = float(np.sqrt((before**2).sum() * (after**2).sum()))
+    return size > 0 and float((before * after).sum()) / size < SWINGING
 
 
 def typical_step(values: FloatArray) -> float:

@@ -5,7 +5,7 @@ A portfolio is one investor at one date. In a wide file it is one row, in a long
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,18 +20,19 @@ from imop_engine.errors import UnreadableFile
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable, as_bool, text_column
-from imop_engine.tables.currencies import ONE_CURRENCY, Currencies
+from imop_engine.tables.currencies import ONE_CURRENCY, Currencies, wide_currencies
 from imop_engine.tables.dates import Dates
 from imop_engine.tables.history_matrix import MISFIT, PERCENT_SHARE
 from imop_engine.tables.numbers import Numbers
 from imop_engine.tables.portfolio_roles import AssetNames, Roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS
-from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Notes
+from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Notes, SetAside
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 FOOTER_WORD: Final = f"(?i)({'|'.join(sorted(words.FOOTER))})"
+SEVERAL_CURRENCIES: Final = "has amounts in several currencies and no rate for them"
 NOT_A_NUMBER: Final = "a holding is not a number, so the portfolio is not known"
 
 
@@ -108,6 +109,21 @@ class Book:
             shown = [values[p] for p in owner]
         notes.add(what, action, remedy, rows=rows, values=shown, cures=cures, needs=needs)
 
+    def set_aside(self, mask: BoolArray, because: Callable[[int], str], notes: Notes) -> Book:
+        """Return the book without these portfolios, each remembered with its reason.
+
+        Args:
+            mask: Which portfolios are meant.
+            because: What follows the investor's name in a sentence, by the portfolio's number.
+            notes: Remembers them.
+        """
+        if not mask.any():
+            return self
+        reasons = tuple(because(p) for p in np.flatnonzero(mask).tolist())
+        dates = None if self.dates is None else self.dates[mask]
+        notes.set_aside.append(SetAside(self.ids[mask], dates, self.sources[mask], reasons))
+        return self.keep(~mask)
+
 
 def wide_book(
     table: CellTable,
@@ -116,6 +132,7 @@ def wide_book(
     dates: Dates | None,
     keep: BoolArray,
     notes: Notes,
+    rates: Mapping[str, float] | None = None,
 ) -> Book:
     """One row per portfolio.
 
@@ -126,13 +143,22 @@ def wide_book(
         dates: The day of each row; None where the file has none.
         keep: Which rows take part.
         notes: Collects what was noticed, changed or refused.
+        rates: What a unit of each currency is worth in one of them, for amounts in several.
     """
     names = roles.all(roles_.HOLDING)
     keep = keep & ~_note_totals(table, roles.first(roles_.INVESTOR), keep, notes)
     mostly = _mostly_percent([numbers[name] for name in names])
+    unreadable: dict[int, str] = {}
     for name in names:
-        keep = keep & ~_note_unreadable(table, name, numbers[name], keep, mostly, notes)
+        odd = _note_unreadable(table, name, numbers[name], keep, mostly, notes)
+        unreadable |= dict.fromkeys(np.flatnonzero(odd), f"has no holding to read in column {name}")
+        keep = keep & ~odd
     values = np.nan_to_num(np.column_stack([numbers[name].values for name in names]))
+    values, mixed = wide_currencies(table, roles, values, rates).converted(
+        values, keep, table.rows, notes
+    )
+    unreadable |= dict.fromkeys(np.flatnonzero(mixed), SEVERAL_CURRENCIES)
+    keep = keep & ~mixed
     empty = keep & ~_any_filled(numbers, names)
     if empty.any():
         notes.add(
@@ -141,9 +167,12 @@ def wide_book(
             "fill in the holdings or remove the row",
             rows=table.rows[empty],
         )
+    unreadable |= dict.fromkeys(np.flatnonzero(empty), "has no holding")
+    investor = roles.first(roles_.INVESTOR)
+    _set_rows_aside(table, investor, dates, unreadable, notes)
     where = np.flatnonzero(keep & ~empty)
     return Book(
-        ids=_ids(table, roles.first(roles_.INVESTOR), where, notes),
+        ids=_ids(table, investor, where, notes),
         dates=None if dates is None else dates.values[where],
         assets=tuple(roles.matched[name] for name in names),
         values=values[where],
@@ -151,6 +180,27 @@ def wide_book(
         owner=np.arange(len(where)),
         sources=where,
         signed=mostly,
+    )
+
+
+def _set_rows_aside(
+    table: CellTable,
+    investor: str | None,
+    dates: Dates | None,
+    reasons: dict[int, str],
+    notes: Notes,
+) -> None:
+    """Remember rows that are portfolios nobody can read, each with its reason."""
+    if not reasons:
+        return
+    where = np.array(sorted(reasons), dtype=np.intp)
+    notes.set_aside.append(
+        SetAside(
+            _names_of(table, investor, where),
+            None if dates is None else dates.values[where],
+            where,
+            tuple(reasons[row] for row in where),
+        )
     )
 
 
@@ -226,21 +276,25 @@ def _note_totals(
 def _ids(
     table: CellTable, name: str | None, where: NDArray[np.intp], notes: Notes
 ) -> NDArray[np.object_]:
-    if name is None:
-        return np.array([f"row {row}" for row in table.rows[where]], dtype=object)
-    words_ = np.array(table[name].strings.take(pa.array(where)).to_pylist(), dtype=object)
-    nameless = np.flatnonzero(words_ == "")
+    nameless: Any = [] if name is None else where[~table[name].filled[where]]
     if len(nameless):
-        rows = table.rows[where[nameless]]
         notes.add(
             "the investor has no name and is called by the row's number",
             CHANGED,
             "fill in the name",
-            rows=rows,
-            columns=name,
+            rows=table.rows[nameless],
+            columns=str(name),
         )
-        words_[nameless] = [f"row {row}" for row in rows]
-    return words_
+    return _names_of(table, name, where)
+
+
+def _names_of(table: CellTable, name: str | None, where: NDArray[np.intp]) -> NDArray[np.object_]:
+    """What the investors of these rows are called; one without a name, by the row's number."""
+    numbered = np.array([f"row {row}" for row in table.rows[where]], dtype=object)
+    if name is None:
+        return numbered
+    shown = np.array(table[name].strings.take(pa.array(where)).to_pylist(), dtype=object)
+    return np.where(shown == "", numbered, shown)
 
 
 def long_book(
@@ -324,7 +378,13 @@ def long_book(
         "correct that row",
         notes,
     )
-    return _without_nameless(book.keep(~lost))
+    return _without_nameless(
+        book.set_aside(
+            lost,
+            lambda p: SEVERAL_CURRENCIES if alone[p] else "has a row that cannot be read",
+            notes,
+        )
+    )
 
 
 def _without_nameless(book: Book) -> Book:

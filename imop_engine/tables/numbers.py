@@ -8,7 +8,7 @@ Everything is done on whole columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -52,9 +52,12 @@ MISSING_WORDS: Final = (
 DASHES: Final = ("-", "--", "–", "—", "−")
 
 CURRENCY: Final = (
-    r"(?:US\$|R\$|C\$|A\$|HK\$|S\$|[$€£¥₹₩₺₽]|Rs\.?|kr\.?|zł|Kč|Ft|Fr\."
-    r"|USD|EUR|GBP|CHF|JPY|CAD|AUD|NZD|CNY|HKD|SGD|INR|KRW|BRL|MXN|ZAR|SEK|NOK|DKK|PLN|CZK|HUF|TRY)"
+    r"(?:US\$|R\$|C\$|A\$|HK\$|S\$|[$€£¥₹₩₺₽円元원]|Rs\.?|kr\.?|zł|Kč|Ft|Fr\."
+    r"|USD|EUR|GBP|CHF|JPY|CAD|AUD|NZD|CNY|HKD|SGD|INR|KRW|BRL|MXN|ZAR|SEK|NOK|DKK|PLN|CZK|HUF|TRY"
+    r"|RMB|TWD|THB|ILS|RUB|RON)"
 )
+# Digits and signs as wide as the letters of East Asia, and the space between them.
+WIDE: Final = r"[\x{ff01}-\x{ff5e}\x{ffe5}\x{3000}]"
 SPACES: Final = r"\s\x{00a0}\x{202f}\x{2009}"
 LEFT: Final = rf"^[(]?[{SPACES}]*[-+−]?[{SPACES}]*{CURRENCY}?[{SPACES}]*[-+−]?"
 RIGHT: Final = rf"(?:[eE][-+]?\d+)?[{SPACES}]*{CURRENCY}?[{SPACES}]*%?[{SPACES}]*[)]?-?$"
@@ -123,7 +126,8 @@ def find_decimal_marks(columns: Sequence[CellColumn], asked: str, separator: str
     """
     if asked in DECIMALS:
         return DecimalMarks({c.name: asked for c in columns}, Guess(asked, "as asked for"), ())
-    texts = [c for c in columns if c.text is not None]
+    written = [c for c in columns if c.text is not None]
+    texts = [c if c.plain_numbers is not None else narrow(c) for c in written]
     # Where no cell has a comma or two points there is nothing to decide.
     doubtful = any(_has(c, ",") or _has_many_points(c) for c in texts)
     tells = {c.name: _votes(c) for c in texts} if doubtful else {}
@@ -198,10 +202,20 @@ def read_numbers(column: CellColumn, mark: str = POINT) -> Numbers:
     dated = none if column.times is None else ~np.isnat(column.times)
     if column.text is None:
         return Numbers(native.copy(), ~column.filled, none, none, dated, none, none)
+    if column.plain_numbers is None:
+        column = narrow(column)
     plain = _plain(column, mark) if column.numbers is None else None
     if plain is not None:
         return Numbers(plain.copy(), ~column.filled, none, none, dated, none, none)
     return _careful(column, mark, native, dated)
+
+
+def narrow(column: CellColumn) -> CellColumn:
+    """The column with digits and signs of the usual width."""
+    text: Any = column.text
+    if text is None or not pc.any(pc.match_substring_regex(text, WIDE)).as_py():
+        return column
+    return replace(column, text=pc.utf8_normalize(text, form="NFKC"))
 
 
 def _plain(column: CellColumn, mark: str) -> FloatArray | None:

@@ -6,6 +6,7 @@ hundred percent. Every role is shown and can be corrected.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,11 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from imop_engine.errors import UnreadableFile
+from imop_engine.sentences.numbers import some
 from imop_engine.tables import words
-from imop_engine.tables.cells import CellColumn, CellTable
+from imop_engine.tables.cells import CellColumn, CellTable, text_column
+from imop_engine.tables.dates import read_dates
 from imop_engine.tables.extra_holdings import extra_holdings
 from imop_engine.tables.history_layout import LONG, MOSTLY, UNNAMED_COLUMNS, WIDE, repeats
-from imop_engine.tables.numbers import Numbers
+from imop_engine.tables.numbers import CURRENCY, Numbers
 from imop_engine.tables.reading_report import Guess
 
 INVESTOR, DATE, ASSET = "investor", "date", "asset"
@@ -44,10 +47,16 @@ VALUES: Final = (WEIGHT, AMOUNT, SHARES)
 
 # Different names looked at to tell whether a column names assets.
 DISTINCT_NAMES: Final = 1000
+# More columns than this, of which no one is an asset's, are no portfolios on this market.
+MOST_STRANGERS: Final = 2_000
+NAMED: Final = 3  # assets in a sentence
 # What may stand beside an asset's name in the name of its column.
 FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES
 
 ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
+
+
+_IN_CURRENCY: Final = re.compile(rf"(?:\s+in)?\s+{CURRENCY}$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +105,32 @@ class AssetNames:
             return self._by_key.get(key)
         spaced = name.replace("_", " ").replace("%", " ").replace("(", " ").replace(")", " ")
         bare = " ".join(word for word in spaced.split() if word.casefold() not in FILLER)
-        return self._by_key.get(words.key(bare)) if bare else None
+        if not bare:
+            return None
+        found = self._by_key.get(words.key(bare))
+        if found is None and not words.is_cash(bare):
+            # an asset's amounts in one currency: Fund A (USD), Fund A in EUR
+            found = self._by_key.get(words.key(_IN_CURRENCY.sub("", bare)))
+        return found
+
+
+def refuse_strangers(table: CellTable, assets: Sequence[str] | None) -> None:
+    """Refuse a table of very many columns of which no one is an asset's, before they are read.
+
+    Args:
+        table: The file's cells by column.
+        assets: Those of the history; None where it is not known.
+    """
+    if not assets or len(table.columns) <= MOST_STRANGERS:
+        return
+    known = AssetNames(assets)
+    if any(known.spelling(name) is not None for name in table.names):
+        return
+    raise UnreadableFile(
+        f"{table.file} has {len(table.columns):,} columns, and none of them is named like an asset "
+        f"of the history ({some(list(assets), NAMED)}); check that it is the right file, or say "
+        "which assets they are."
+    )
 
 
 def guess_roles(
@@ -297,7 +331,21 @@ def _long_values(
             f"{table.file} has no column of numbers; "
             "a long table needs a weight, an amount, or shares and a price."
         )
+    by_date = [name for _, name in sorted(dated(numeric))]
+    if len(by_date) > 1:
+        of |= dict.fromkeys(by_date[:-1], IGNORE)
+        of[by_date[-1]] = AMOUNT
+        guessed["value column"] = Guess(
+            by_date[-1], f"the latest date; not used: {', '.join(by_date[:-1])}"
+        )
+        return
     of[numeric[0]] = AMOUNT
+
+
+def dated(names: list[str]) -> list[tuple[np.datetime64, str]]:
+    """The columns that are called by a day, a month or a quarter, with it."""
+    days = [read_dates(text_column("date", pa.array([name]))).values[0] for name in names]
+    return [(day, name) for day, name in zip(days, names, strict=True) if not np.isnat(day)]
 
 
 def _named_values(numeric: list[str], guessed: dict[str, Guess]) -> dict[str, str]:

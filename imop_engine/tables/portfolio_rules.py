@@ -128,14 +128,14 @@ def refuse_huge(book: Book, notes: Notes) -> Book:
     book.note(
         huge, "a holding is larger than any fortune", REFUSED, "correct the holding", notes, shown
     )
-    return book.keep(~huge)
+    return book.set_aside(huge, lambda _: "has a holding larger than any fortune", notes)
 
 
 def refuse_empty(book: Book, notes: Notes) -> Book:
     """Refuse portfolios in which nothing is held."""
     empty = ~np.asarray((book.values != 0).any(axis=1))
     book.note(empty, "nothing is held", REFUSED, "fill in the holdings or remove the row", notes)
-    return book.keep(~empty)
+    return book.set_aside(empty, lambda _: "holds nothing", notes)
 
 
 def apply_negative_rule(book: Book, rule: str, notes: Notes) -> Book:
@@ -184,7 +184,7 @@ def apply_negative_rule(book: Book, rule: str, notes: Notes) -> Book:
         shown,
         cures=[Cure("negative", "zero", "Count negative ones as zero")],
     )
-    return book.keep(~short)
+    return book.set_aside(short, lambda p: f"has a negative holding: {shown[p]}", notes)
 
 
 def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
@@ -211,7 +211,7 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
             notes,
             lambda p: f"{sums[p]:.6g}",
         )
-        good = book.keep(~bad)
+        good = book.set_aside(bad, lambda _: "has amounts that add up to nothing positive", notes)
         return replace(good, values=good.values / good.values.sum(axis=1, keepdims=True))
     book = replace(book, values=book.values / whole)
     sums = sums / whole
@@ -275,7 +275,9 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
     )
     values = book.values.copy()
     values[moved] /= values[moved].sum(axis=1, keepdims=True)
-    return replace(book, values=values).keep(~refused)
+    return replace(book, values=values).set_aside(
+        refused, lambda p: f"adds up to {sums[p]:.4g} instead of 1", notes
+    )
 
 
 def _in_other_unit(sums: NDArray[np.float64], units: str) -> NDArray[np.bool_]:

@@ -7,16 +7,18 @@ portfolios by assets (holdings), and what happens to those that do not fit (port
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.sentences.market import PYTHON, HistoryWords
+from imop_engine.sentences.numbers import some
 from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import portfolio_rules as rules_
@@ -29,12 +31,14 @@ from imop_engine.tables.dates import DAYS, ORDERS, read_dates
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
-from imop_engine.tables.portfolio_roles import Roles, guess_roles
+from imop_engine.tables.portfolio_roles import NAMED, Roles, guess_roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes, ReadingReport
 from imop_engine.tables.sheet_choice import naming_sheet, wanted_portfolios
 from imop_engine.tables.snapshot_rules import (
     BY_DATE,
+    LATEST,
+    PANEL,
     apply_drift_rule,
     apply_snapshot_rule,
     check_snapshots,
@@ -43,10 +47,17 @@ from imop_engine.tables.wrong_file import refuse_history
 
 # What the date of a portfolio is called among the attributes.
 SNAPSHOT: Final = "snapshot"
+# What the reason is called in the table of portfolios that take no part.
+REASON: Final = "reason"
 # Cells that are asked whether a column is of dates before all of them are.
 FIRST_DATES: Final = 200
 # Ways of writing a day; a month or a quarter is shown as it stands.
 WHOLE_DATES: Final = {*ORDERS, *DAYS, "dates"}
+
+
+def no_one_aside() -> pd.DataFrame:
+    """The table of portfolios that take no part, where all do."""
+    return pd.DataFrame({REASON: pd.Series(dtype=object)}, index=pd.Index([], name="investor"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +65,8 @@ class Portfolios:
     """Weights by investor and asset in stream order, and how they were read.
 
     `covered` is the share of each portfolio that has a return history, of which its weights were
-    made; None where no history is known.
+    made; None where no history is known. `set_aside` are the investors whose portfolio takes no
+    part: the reason, as what follows the investor's name, then date and attributes.
     """
 
     weights: pd.DataFrame
@@ -65,6 +77,7 @@ class Portfolios:
     report: ReadingReport
     name: str = ""
     covered: pd.Series[Any] | None = None
+    set_aside: pd.DataFrame = field(default_factory=no_one_aside)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -177,7 +190,8 @@ def read_portfolios(
         book = apply_drift_rule(book, returns, rules.drift, notes)
         book = apply_snapshot_rule(book, rules.snapshots, notes)
     report = notes.close(table.rows_read, strict=strict)
-    return _people(table, book, found, guessed, report, rules.snapshots == BY_DATE)
+    aside = _asked_for(_aside(table, found, notes), book, rules.snapshots)
+    return _people(table, book, found, guessed, report, rules.snapshots == BY_DATE, aside)
 
 
 def _check_assets(assets: Sequence[str] | None) -> list[str] | None:
@@ -202,6 +216,7 @@ def _book(
     notes: Notes,
 ) -> tuple[Book, Roles]:
     """Return the holdings as they stand in the file."""
+    roles_.refuse_strangers(table, assets)
     separator = layouts.separator_of(table)
     numbers = layouts.read_all_numbers(table.columns, decimal, separator, guessed, notes)
     given = {**_personal_dates(table, given), **given}
@@ -220,7 +235,7 @@ def _book(
             table, found, numbers, dates, keep, notes, assets or (), limits.cells, currencies
         )
     else:
-        book = wide_book(table, found, numbers, dates, keep, notes)
+        book = wide_book(table, found, numbers, dates, keep, notes, rates)
     if not len(book):
         raise _nothing_left(table, notes)
     return book, found
@@ -293,6 +308,22 @@ def _note_attributes(table: CellTable, book: Book, found: Roles, notes: Notes) -
             )
 
 
+def _note_other_dates(found: Roles, notes: Notes) -> None:
+    """Ask which date is meant, where a long file has a column of amounts for each."""
+    amount = found.first(roles_.AMOUNT)
+    others = [name for name in found.all(roles_.IGNORE) if roles_.dated([name])]
+    if amount is None or not others or not roles_.dated([amount]):
+        return
+    notes.add(
+        f"the holdings of several dates stand side by side; only those of {amount} are used, not "
+        f"those of {some(others, NAMED)}",
+        KEPT,
+        "choose the date, or give a row for each holding and date",
+        needs=True,
+        cures=[Cure("roles", f"{name}={roles_.AMOUNT}", f"Use {name}") for name in others[-NAMED:]],
+    )
+
+
 def _note_columns(found: Roles, notes: Notes) -> None:
     for role, what in (
         (roles_.TOTAL, "the column is a total and is not used"),
@@ -307,6 +338,7 @@ def _note_columns(found: Roles, notes: Notes) -> None:
                 rows=[0] * len(names),
                 columns=names,
             )
+    _note_other_dates(found, notes)
     for name in found.doubtful:
         notes.add(
             "the column is named like a holding, but the portfolios add up without it; it is kept "
@@ -328,6 +360,7 @@ def _people(
     guessed: dict[str, Guess],
     report: ReadingReport,
     by_date: bool,
+    aside: pd.DataFrame,
 ) -> Portfolios:
     """Put the portfolios in stream order: by date, and as in the file within a date."""
     order = np.arange(len(book))
@@ -338,15 +371,61 @@ def _people(
     index = pd.Index(book.ids[order].astype(str), name="investor")
     weights = pd.DataFrame(book.values[order], index=index, columns=list(book.assets))
     dates = None if book.dates is None else pd.Series(book.dates[order], index=index, name="date")
-    rows = pa.array(book.sources[order])
-    attributes = pd.DataFrame(
-        {name: _attribute(table, name, rows) for name in found.all(roles_.ATTRIBUTE)}, index=index
-    )
+    attributes = _attributes(table, found, book.sources[order], index)
     if by_date and dates is not None:
         # as text: the groups that an analyst filters and learns by
         attributes.insert(0, SNAPSHOT, dates.dt.strftime("%Y-%m-%d").to_numpy())
     covered = None if book.covered is None else pd.Series(book.covered[order], index=index)
-    return Portfolios(weights, attributes, dates, found.of, guessed, report, table.file, covered)
+    return Portfolios(
+        weights, attributes, dates, found.of, guessed, report, table.file, covered, aside
+    )
+
+
+def _aside(table: CellTable, found: Roles, notes: Notes) -> pd.DataFrame:
+    """The portfolios that take no part, in the order of the file."""
+    parts = notes.set_aside
+    if not parts:
+        return no_one_aside()
+    sources = np.concatenate([part.sources for part in parts])
+    order = np.argsort(sources, kind="stable")
+    ids = np.concatenate([part.ids for part in parts])[order]
+    index = pd.Index(ids.astype(str), name="investor")
+    known = _attributes(table, found, sources[order], index)
+    if all(part.dates is not None for part in parts):
+        days = np.concatenate([np.asarray(part.dates) for part in parts])[order]
+        known = known.drop(columns="date", errors="ignore")
+        known.insert(0, "date", days)
+    known = known.rename(columns={REASON: f"{REASON} (attribute)"})
+    reasons = np.array([one for part in parts for one in part.reasons], dtype=object)
+    known.insert(0, REASON, reasons[order])
+    return known
+
+
+def _asked_for(aside: pd.DataFrame, book: Book, rule: str) -> pd.DataFrame:
+    """Of those set aside, the ones that would have been used: at other dates nobody misses them.
+
+    Args:
+        aside: The portfolios that take no part.
+        book: Those that do.
+        rule: Which of several dates are used.
+    """
+    if "date" not in aside or book.dates is None or rule in (PANEL, BY_DATE):
+        return aside
+    days = pd.Series(pd.to_datetime(aside["date"].to_numpy()), index=aside.index)
+    if rule != LATEST:
+        return aside[(days.dt.strftime("%Y-%m-%d") == rule).to_numpy()]
+    used = pd.Series(pd.to_datetime(book.dates), index=book.ids.astype(str))
+    later = days.index.map(used.groupby(level=0).max().to_dict())
+    last = days.groupby(level=0).transform("max")
+    return aside[((days == last) & ~(days < later)).to_numpy()]
+
+
+def _attributes(
+    table: CellTable, found: Roles, sources: NDArray[np.intp], index: pd.Index[Any]
+) -> pd.DataFrame:
+    rows = pa.array(sources)
+    named = found.all(roles_.ATTRIBUTE)
+    return pd.DataFrame({name: _attribute(table, name, rows) for name in named}, index=index)
 
 
 def _attribute(table: CellTable, name: str, rows: pa.Array) -> Any:

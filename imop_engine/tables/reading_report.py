@@ -234,12 +234,23 @@ class ReadingReport:
         return f"{self.file}: {counts}"
 
 
+@dataclass(frozen=True, eq=False)
+class SetAside:
+    """Portfolios of a file that take no part, and why, as what follows the investor's name."""
+
+    ids: NDArray[np.object_]
+    dates: NDArray[np.datetime64] | None
+    sources: NDArray[np.intp]  # positions in the table; of several rows the first
+    reasons: tuple[str, ...]
+
+
 class Notes:
     """Collects findings while one file is read, and closes them into a report."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.covered: float | None = None  # share of the file's value that has a return history
+        self.set_aside: list[SetAside] = []
         self._findings: list[Finding] = []
 
     def add(

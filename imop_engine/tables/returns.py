@@ -30,7 +30,7 @@ from imop_engine.tables.history_quality import (
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
-from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
+from imop_engine.tables.reading_report import CHANGED, KEPT, Cure, Guess, Notes, ReadingReport
 from imop_engine.tables.sheet_choice import A_HISTORY, naming_sheet
 from imop_engine.tables.wrong_file import refuse_persons, refuse_portfolios
 
@@ -142,6 +142,18 @@ def _history(
         if periods_asked < 1:
             raise InvalidInput(f"periods_per_year is {periods_asked}; give 12 for months.")
         periods = Guess(int(periods_asked), "as asked for")
+    elif matrix.dates is None:
+        notes.add(
+            "no dates are read, so the rows are taken as months",
+            KEPT,
+            "write dates as 2020-01-31, or say how many rows make a year",
+            needs=True,
+            cures=[
+                Cure("periods_per_year", "252", "They are days"),
+                Cure("periods_per_year", "52", "They are weeks"),
+                Cure("periods_per_year", "12", "They are months"),
+            ],
+        )
     guessed["periods per year"] = periods
     prices = None
     if guessed["kind"].value == kinds.PRICES:

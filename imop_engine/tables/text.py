@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import CellColumn, CellTable, clean, text_column
 from imop_engine.tables.formula_text import MARKED, plain_text
+from imop_engine.tables.old_codecs import find_old_codec
 from imop_engine.tables.reading_limits import ReadingLimits
 from imop_engine.tables.reading_report import Guess
 from imop_engine.tables.rows import Cells, build_table, one_line
@@ -125,8 +126,7 @@ def find_codec(file: str, content: bytes, guessed: dict[str, Guess]) -> tuple[st
         guessed["encoding"] = Guess("UTF-8", "every byte fits")
         codec = "utf-8"
     except UnicodeDecodeError:
-        guessed["encoding"] = Guess("Windows-1252", "the bytes are not UTF-8")
-        codec = "cp1252"
+        codec, guessed["encoding"] = find_old_codec(content)
     return codec, _checked(file, content, codec, codec)
 
 

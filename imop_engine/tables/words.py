@@ -17,68 +17,83 @@ def vocabulary(text: str) -> frozenset[str]:
 DATE: Final = vocabulary(
     """
     date dates day datum fecha month quarter year time timestamp datetime period asof snapshot
-    stichtag monat jahr mois mês mese maand
+    stichtag monat jahr mois mês mese maand tarih dato дата
+    日付 基準日 年月日 年月 日期 净值日期 날짜 일자 기준일
     """
 )
 ASSET: Final = vocabulary(
     """
     asset assets ticker tickers symbol security securities isin cusip sedol instrument fund
     stock wertpapier holding position name ric product scheme scrip wkn bezeichnung titel titre
-    support ativo activo
+    support ativo activo strumento titolo libellé värdepapper verdipapir
+    værdipapir walor fundusz инструмент бумага
+    銘柄 銘柄名 銘柄コード ファンド名 証券コード 证券名称 证券代码 基金名称 基金代码
+    종목 종목명 종목코드
     """
 )
 INVESTOR: Final = vocabulary(
     """
     investor client customer account person household kunde depot portfolio holder member user
     owner id kundennummer depotnummer kontonummer inhaber anleger contrat compte titulaire
-    cliente contrato conta cuenta conto klant
+    cliente contrato conta cuenta conto klant klient kund titular intestatario rachunek клиент
+    顧客 顧客名 顧客番号 お客様番号 口座 口座番号 客户 客户号 客户编号 客户名称 账户 账号
+    고객 고객명 고객번호 계좌 계좌번호
     """
 )
 PRICE: Final = vocabulary(
     """
     price prices close px nav kurs last quote index level preis ltp prix cours liquidative vl
-    preço preco precio prezzo koers
+    preço preco precio prezzo koers cena цена курс
+    基準価額 株価 終値 価格 净值 单位净值 收盘价 价格 종가 기준가
     """
 )
 RETURN: Final = vocabulary(
     """
     return returns ret rets rendite performance perf rendement retorno rentabilidade rendimento
+    rentabilidad avkastning доходность 収益率 騰落率 リターン 收益率 수익률
     """
 )
 WEIGHT: Final = vocabulary(
     """
     weight weights share allocation pct percent percentage fraction proportion gewicht anteil w
-    gewichtung poids peso
+    gewichtung poids peso waga udział vikt andel доля
+    構成比 構成比率 保有比率 比率 割合 占比 权重 比例 비중 비율
     """
 )
 AMOUNT: Final = vocabulary(
     """
     amount amounts value balance exposure notional mv worth betrag wert marketvalue invested
-    kurswert marktwert montant valeur importe importo valore waarde
+    kurswert marktwert montant valeur importe importo valore waarde valorisation encours
+    controvalore wartość wycena marknadsvärde värde markedsverdi markedsværdi стоимость
+    評価額 時価 時価評価額 残高 金額 市值 金额 평가금액 평가액 금액
     """
 )
 SHARES: Final = vocabulary(
     """
     shares units quantity qty number count pieces stück stueck nominal anzahl nominale nombre
-    parts quantité quantidade cantidad quantità aantal
+    parts quantité quantidade cantidad quantità aantal ilość liczba antal количество
+    口数 株数 数量 保有数量 份额 持有份额 수량 보유수량 좌수
     """
 )
 TOTAL: Final = vocabulary(
     """
     total sum totals gesamt summe subtotal zwischensumme gesamtsumme insgesamt totale totaal
+    totaux soma somma razem suma ogółem summa ialt yhteensä toplam összesen celkem итого всего
+    合計 総計 小計 合计 总计 小计 합계 총계 소계
     """
 )
 FOOTER: Final = TOTAL | frozenset(
     ["average", "mean", "median", "grand", "avg", "durchschnitt", "mittelwert", "moyenne", "média"]
 )
 # A sum over a part is a total whatever it is the sum of.
-PART_TOTAL: Final = frozenset(["subtotal", "subtotals", "zwischensumme"])
+PART_TOTAL: Final = frozenset(["subtotal", "subtotals", "zwischensumme", "小計", "小计", "소계"])
 CASH: Final = vocabulary(
     """
     cash liquidity liquid money bargeld liquidität liquiditaet liquidités liquidites efectivo caixa
     kasse guthaben tagesgeld flüssige liquide liquides liquidità liquidita contanti trésorerie
     tresorerie espèces especes tesorería tesoreria liquidez dinheiro disponível kontanten
-    kasmiddelen liquiditeiten gotówka gotowka środki kontanter likvida
+    kasmiddelen liquiditeiten gotówka gotowka środki kontanter likvida kontantbeholdning
+    наличные nakit készpénz hotovost käteinen 現金 預金 預り金 キャッシュ 现金 存款 현금 예수금
     """
 )
 # What may stand beside the word for cash in the name of cash and nothing else.
@@ -88,7 +103,8 @@ CASH_COMPANY: Final = vocabulary(
     positions on hand sweep uninvested settlement deposit deposits bank free
     mittel konto kontoguthaben und bei äquivalente et équivalents equivalents compte solde y e ed
     equivalentes cuenta saldo equivalenti conto corrente mezzi equivalenten en rekening pieniężne
-    usd eur chf gbp jpy cad aud sek nok dkk pln brl inr hkd sgd
+    middelen medel midler och og i
+    usd eur chf gbp jpy cad aud sek nok dkk pln brl inr hkd sgd cny krw czk huf try 円 米ドル
     """
 )
 # What is held and was put in no class: a holding, though no series can belong to it.
@@ -96,7 +112,7 @@ UNCLASSIFIED: Final = vocabulary(
     """
     unclassified unallocated other others miscellaneous misc residual remainder rest unknown
     sonstige sonstiges übrige andere autres autre divers otros otro outros outro altri altro overige
-    pozostałe övrigt
+    pozostałe övrigt øvrige прочее その他 其他 기타
     """
 )
 PERCENT: Final = frozenset(["pct", "percent", "percentage"])
@@ -107,10 +123,15 @@ GROUPING: Final = vocabulary(
     """
     class category type sector industry country region currency ccy group klasse kategorie gattung
     anlageklasse assetklasse branche sektor land emittent issuer secteur settore
-    typ währung classe catégorie devise categoria moneda moeda
+    typ währung classe catégorie devise categoria moneda moeda valuta waluta валюта
+    資産クラス 資産分類 分類 業種 通貨 类别 资产类别 币种 자산군 분류 통화
     """
 )
-CURRENCY: Final = frozenset(["currency", "ccy", "währung", "devise", "moneda", "moeda", "valuta"])
+CURRENCY: Final = vocabulary(
+    """
+    currency ccy währung devise divisa moneda moeda valuta waluta валюта 通貨 币种 货币 통화
+    """
+)
 # Values that are not what the holding is worth today.
 PAST: Final = frozenset(
     ["cost", "book", "purchase", "gain", "loss", "unrealized", "accrued", "einstand"]
@@ -187,7 +208,7 @@ PERSONAL_DATE: Final = vocabulary(
     birth born dob birthday opened opening since joined retirement maturity expiry
     geburt geburtsdatum geburtstag eröffnet eröffnungsdatum seit fälligkeit
     naissance ouverture depuis échéance nacimiento apertura desde vencimiento nascimento abertura
-    nascita scadenza geboortedatum sinds urodzenia född
+    nascita scadenza geboortedatum sinds urodzenia född 生年月日 出生日期 생년월일
     """
 )
 

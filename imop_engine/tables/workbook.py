@@ -30,7 +30,7 @@ from imop_engine.tables.reading_limits import (
     ReadingLimits,
 )
 from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes
-from imop_engine.tables.rows import HEAD_ROWS, Cells, build_table, one_line
+from imop_engine.tables.rows import HEAD_ROWS, Cells, build_table, find_header, one_line
 from imop_engine.tables.sheet_choice import ANY_TABLE, SHEETS_NAMED, Wanted, likeness
 from imop_engine.tables.sheet_rows import SheetReader
 
@@ -84,12 +84,12 @@ def read_workbook(
     """
     _check_package(file, content, limits)
     with _open(file, content) as book:
-        chosen, reason = _choose(file, book, sheet, limits, wanted)
+        chosen, reason, alike = _choose(file, book, sheet, limits, wanted)
         guessed = {"sheet": Guess(chosen.title, reason)}
         with _sheet_rows(file, book, chosen, limits) as rows:
             table = build_table(file, rows, CellPacking(), limits, guessed)
         names = [one.title for one in book.sheets]
-    return _noting_other_sheets(table, names, chosen.title, sheet)
+    return _noting_other_sheets(table, names, chosen.title, sheet, alike)
 
 
 def sheet_names(source: bytes | str | Path, *, name: str | None = None) -> list[str]:
@@ -218,7 +218,8 @@ def _book(content: bytes) -> Book:
 
 def _choose(
     file: str, book: Book, sheet: str | int | None, limits: ReadingLimits, wanted: Wanted
-) -> tuple[Sheet, str]:
+) -> tuple[Sheet, str, tuple[str, ...]]:
+    """The sheet to read, why, and which others have the same columns."""
     sheets = book.sheets
     names = [one.title for one in sheets]
     if isinstance(sheet, str):
@@ -227,25 +228,38 @@ def _choose(
             raise UnreadableFile(
                 f"{file} has no sheet {sheet!r}; choose one of {_listed(names)}.", cures
             )
-        return sheets[names.index(sheet)], "chosen by name"
+        return sheets[names.index(sheet)], "chosen by name", ()
     if sheet is not None:
         if not 1 <= sheet <= len(sheets):
             raise UnreadableFile(
                 f"{file} has no sheet number {sheet}; choose 1 to {len(sheets)}: {_listed(names)}."
             )
-        return sheets[sheet - 1], "chosen by position"
+        return sheets[sheet - 1], "chosen by position", ()
     visible = [one for one in sheets if one.visible][:SHEETS_LOOKED_AT]
     heads = ((one, _head(file, book, one, limits)) for one in visible)
     filled = [(one, head) for one, head in heads if any(map(any, head))]
     if not filled:
         raise UnreadableFile(f"{file} is empty; choose a file with a header and rows below it.")
     if len(filled) == 1:
-        return filled[0][0], "the only visible sheet with cells in it"
+        return filled[0][0], "the only visible sheet with cells in it", ()
     scores = [likeness(head, wanted) for _, head in filled]
     best = scores.index(max(scores))
     if scores[best] <= 0:
-        return filled[0][0], "the first visible sheet with cells in it; none looks like a table"
-    return filled[best][0], f"of {len(filled)} sheets it looks most like {wanted.what}"
+        why = "the first visible sheet with cells in it; none looks like a table"
+        return filled[0][0], why, ()
+    columns = _columns(filled[best][1])
+    alike = tuple(
+        one.title
+        for place, (one, head) in enumerate(filled)
+        if place != best and columns and scores[place] > 0 and _columns(head) == columns
+    )
+    return filled[best][0], f"of {len(filled)} sheets it looks most like {wanted.what}", alike
+
+
+def _columns(head: list[Cells]) -> list[str]:
+    """The names of a sheet's columns; none where it has no header."""
+    header = find_header(head)
+    return [] if header is None else [str(cell) for cell in head[header] if cell is not None]
 
 
 def _listed(names: list[str]) -> str:
@@ -306,13 +320,27 @@ class CellPacking:
 
 
 def _noting_other_sheets(
-    table: CellTable, names: list[str], chosen: str, asked: str | int | None
+    table: CellTable,
+    names: list[str],
+    chosen: str,
+    asked: str | int | None,
+    alike: tuple[str, ...],
 ) -> CellTable:
     table = replace(table, sheets=tuple(names))
     others = [name for name in names if name != chosen]
     if asked is not None or not others:
         return table
     notes = Notes(table.file)
+    if alike:
+        also = f"{_listed(list(alike))} {'has' if len(alike) == 1 else 'have'} the same columns"
+        notes.add(
+            f"only the sheet {chosen} is read, though {also}",
+            KEPT,
+            "choose the sheet, or put the rows of all into one with a column of dates",
+            needs=True,
+            cures=[Cure("sheet", name, f"Read {name}") for name in (chosen, *alike)[:SHEETS_NAMED]],
+        )
+        return replace(table, findings=(*table.findings, *notes.findings))
     notes.add(
         f"only the sheet {chosen} is read, not {_listed(others)}",
         KEPT,

@@ -1,6 +1,7 @@
 """Value without a history on the Investors page: what it says, and the choices that settle it."""
 
 from app.test_pages import quiet, said, uploaded_people
+from app_harness import page
 from imop_app.services import file_choices
 from imop_app.services import market as markets
 from imop_app.settings import InvestorBatch, MarketSettings
@@ -32,6 +33,15 @@ def test_value_without_a_history_is_asked_about():
     assert "less than 80% of the portfolio has a return history, so it is set aside" in text
     assert "(Cyd: 50%)" in text
     assert "3 investors from c.csv" in text
+
+
+def test_whoever_is_set_aside_is_listed_with_the_reason():
+    test = uploaded_people("c.csv", WITH_CASH)
+    assert labelled(test.expander, "Set aside: 1 portfolio")
+    table = next(one.value for one in test.dataframe if "reason" in one.value.columns)
+    assert table[["investor", "reason"]].to_numpy().tolist() == [
+        ["Cyd", "has a return history for 50% of its value, less than the 80% asked for"]
+    ]
 
 
 def test_a_smaller_share_is_one_click_or_a_field():
@@ -84,3 +94,17 @@ def test_choices_are_kept_beside_one_another():
     two = file_choices.with_cash(MarketSettings(cash=(("Cash", 0.02),)), "Euro", 0.01)
     assert two.cash == (("Cash", 0.02), ("Euro", 0.01))
     assert file_choices.with_cash(two, "Cash", None).cash == (("Euro", 0.01),)
+
+
+def test_a_history_without_dates_is_asked_about_and_one_click_settles_it():
+    rows = "".join(f"day {i},{100 + i % 7},{50 + i % 5}\n" for i in range(40))
+    test = page("market", "w-dates")
+    test.segmented_control(key="market_source").set_value("upload").run()
+    test.file_uploader(key="market_file").upload("p.csv", f"when,A,B\n{rows}".encode(), "text/csv")
+    test = quiet(test.run())
+    assert "no dates are read, so the rows are taken as months" in plain(test)
+    test = quiet(labelled(test.button, "They are days").click().run())
+    opened = open_workspace("w-dates")
+    assert opened.market.periods_per_year == 252
+    assert markets.load(opened.market, opened.box).periods_per_year == 252
+    assert "no dates are read" not in plain(test)

@@ -1,5 +1,7 @@
 """The pages' logic, without a browser: what each offers, shows, keeps and hands out."""
 
+import io
+import json
 import re
 from pathlib import Path
 
@@ -524,6 +526,37 @@ def test_the_report_page_hands_out_every_file():
     assert open_workspace("w-test").title == "Our clients"
 
 
+def test_groups_that_are_compared_go_into_the_report_and_every_download():
+    from imop_app.services import groups, reports
+
+    workspace(investors=SEGMENTS)
+    state = state_of(learned())
+    preferences = page("preferences")
+    preferences.selectbox(key="groups_by").select("segment").run()
+    assert open_workspace("w-test").groups == "segment"
+    test = page("report")
+    assert test.selectbox(key="groups_by").value == "segment"
+    labels = [button.proto.label for button in test.get("download_button")]
+    assert "Groups (CSV)" in labels
+    assert labels.count("SVG") == len(reports.PICTURES) + 1
+    plain = results.open_run(state.store, state.workspace.run)
+    assert plain.groups is None
+    study = groups.grouped(plain, "segment")
+    assert reports.table_csv(study, "groups").startswith(b"group,portfolios,")
+    assert "groups" in pd.read_excel(io.BytesIO(reports.workbook(study)), sheet_name=None)
+    assert "groups" in json.loads(reports.json_document(study))
+    assert reports.picture(study, "groups", "svg").startswith(b"<svg")
+    assert "Beliefs by segment" in reports.html(study, "", "", "")
+    record = results.record_of(state.store, state.workspace.run)
+    assert "--by segment" in reports.command_line(record, "x", study)
+    # what does not depend on groups is not computed again
+    assert study.frame_returns is plain.frame_returns
+    test.selectbox(key="groups_by").select_index(0).run()
+    labels = [button.proto.label for button in quiet(test).get("download_button")]
+    assert "Groups (CSV)" not in labels
+    assert open_workspace("w-test").groups is None
+
+
 def test_the_laboratory_learns_step_by_step():
     test = page("lab", "w-empty")
     first = test.dataframe[0].value["error"].abs().sum()
@@ -563,8 +596,6 @@ def test_tables_and_pictures_are_what_they_say(monkeypatch):
 
     monkeypatch.setattr(reports, "PDF_SECONDS", PATIENCE)
     study = results.open_run(state_of(test).store, state_of(test).workspace.run)
-    import io
-
     back = pd.read_csv(io.BytesIO(reports.table_csv(study, "returns")))
     np.testing.assert_array_equal(back["estimate"], study.frame_returns["estimate"])
     assert set(pd.read_excel(io.BytesIO(reports.workbook(study)), sheet_name=None)) == {

@@ -9,6 +9,7 @@ from scipy.special import ndtri
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
+from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS
 from imop_engine.inference.identify import STATUSES
 from imop_engine.inference.information import information
 from imop_engine.simulate import simulate_investors
@@ -327,7 +328,7 @@ def test_both_ends_of_an_interval_lie_around_the_estimate_less_its_bias():
     assert known.sum() == 6
     errors, bias = identified.standard_errors[known], identified.noise_bias[known]
     assert np.abs(bias / errors).max() > 1.0, "or the test would not notice the sign"
-    centre, half = (theta[known] - bias), ndtri(0.975) * np.hypot(errors, bias / 2)
+    centre, half = (theta[known] - bias), ndtri(0.975) * np.hypot(errors, UNSURE_OF_BIAS * bias)
     np.testing.assert_allclose(identified.low[known], centre - half, rtol=0, atol=1e-12)
     np.testing.assert_allclose(identified.high[known], centre + half, rtol=0, atol=1e-12)
 

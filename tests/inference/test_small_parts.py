@@ -3,12 +3,15 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtri
 
 import imop_engine as imop
 from imop_engine.bundled import market
+from imop_engine.errors import InvalidInput
 from imop_engine.inference import bounds, identify
+from imop_engine.inference.attribute_groups import attribute_groups
 from imop_engine.inference.information import _places, _where, information
 
 # Everybody is on a stretch with a and b; nobody holds c.
@@ -89,7 +92,8 @@ def test_the_status_of_an_asset_without_information(dead, low, high, status):
     subspace = SimpleNamespace(open_assets=np.zeros(1, bool))
     found = identify._statuses(
         problem, np.zeros(1), np.ones(1), np.zeros(1, bool), np.zeros(1, bool),
-        np.array([dead]), subspace, bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
+        np.array([dead]), np.zeros(1, bool), subspace,
+        bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
     )  # fmt: skip
     assert found == (status,)
 
@@ -130,3 +134,17 @@ def test_the_compiled_sums_are_those_of_the_places(ignored):
     ):
         np.testing.assert_allclose(found, naive, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(counts @ info.scores, info.score, rtol=1e-9, atol=1e-12)
+
+
+def test_an_attribute_that_lacks_one_investor_does_not_match():
+    investors = pd.Index(["Ann", "Ben", "Cid"])
+    with pytest.raises(InvalidInput, match="does not match the 3 investors"):
+        attribute_groups(investors, pd.Series({"Ann": "old", "Ben": "young"}))
+    found = attribute_groups(investors, pd.Series({"Cid": "old", "Ann": "old", "Ben": "young"}))
+    assert found.tolist() == ["old", "young", "old"]
+
+
+@pytest.mark.parametrize(("different", "groups"), [(10, 10), (11, 4)])
+def test_more_than_ten_numbers_are_cut_at_their_quartiles(different, groups):
+    found = attribute_groups(pd.RangeIndex(different), list(range(different)))
+    assert found.nunique() == groups

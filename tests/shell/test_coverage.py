@@ -68,6 +68,12 @@ def test_value_without_a_history_is_said_with_its_options(shell, files, tmp_path
     assert "less than 80% of the portfolio has a return history, so it is set aside" in out
     assert "Try --min-coverage 0." in out
     assert "Try --cash 'Liquidität=2%' or --role 'Liquidität=ignore'." in out
+    people = pd.read_csv(tmp_path / "investors.csv")
+    aside = people[people["status"] == "refused"]
+    assert len(people) == 120
+    assert len(aside) > 0
+    assert aside["reason"].str.match(r"has a return history for [\d.]+% of its value, less").all()
+    assert f"{len(aside)} portfolios took no part; investors.csv says why." in out
     document = json.loads((tmp_path / "run.json").read_text())
     (check,) = [one for one in document["checks"] if one["name"] == "coverage"]
     assert check["severity"] == "caution"

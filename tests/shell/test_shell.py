@@ -31,8 +31,8 @@ def test_version():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("demo", "--help"), ("app", "--help")])
-def test_help_goes_to_standard_output(arguments):
-    done = run(*arguments)
+def test_help_goes_to_standard_output(run_here, arguments):
+    done = run_here(*arguments)
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: imop")
     assert done.stderr == ""
@@ -60,33 +60,38 @@ def test_demo_errors_are_those_of_its_own_figures(demo):
 
 
 @pytest.mark.slow
-def test_demo_learns_by_what_is_left_on_the_table_too(demo):
-    done = json.loads(run("demo", "--loss", "efficiency", "--json").stdout)
+def test_demo_learns_by_what_is_left_on_the_table_too(demo, run_here):
+    done = json.loads(run_here("demo", "--loss", "efficiency", "--json").stdout)
     assert (demo["loss"], done["loss"]) == ("distance", "efficiency")
     assert done["certified"] == 1.0
     assert done["raw_error"] < 0.01
-    assert "Investors by weight" in run("demo", "--loss", "efficiency", "--investors", "30").stdout
+    few = run_here("demo", "--loss", "efficiency", "--investors", "30")
+    assert "Investors by weight" in few.stdout
 
 
 @pytest.mark.slow
-def test_demo_repeats_with_its_seed_and_not_with_another(demo):
+def test_demo_repeats_with_its_seed_and_not_with_another(run_here):
     small = ["demo", "--investors", "50", "--json", "--seed"]
-    one, same, other = (json.loads(run(*small, seed).stdout) for seed in ("3", "3", "4"))
+    # the same seed in another process too
+    one, same, other = (
+        json.loads(start(*small, seed).stdout)
+        for start, seed in ((run, "3"), (run_here, "3"), (run_here, "4"))
+    )
     assert one["estimate"] == same["estimate"] != other["estimate"]
     assert (one["rounds"], one["seed"]) == (50, 3)
 
 
 @pytest.mark.slow
-def test_demo_exact_is_closer_than_a_grid(demo):
-    exact = json.loads(run("demo", "--weights", "exact", "--json").stdout)
+def test_demo_exact_is_closer_than_a_grid(demo, run_here):
+    exact = json.loads(run_here("demo", "--weights", "exact", "--json").stdout)
     assert exact["weights"] == "exact"
     assert exact["raw_error"] < demo["raw_error"]
     assert exact["raw_error"] < 0.002
 
 
 @pytest.mark.slow
-def test_demo_for_people_shows_table_histogram_and_the_papers_figure():
-    done = run("demo", "--investors", "200")
+def test_demo_for_people_shows_table_histogram_and_the_papers_figure(run_here):
+    done = run_here("demo", "--investors", "200")
     assert done.returncode == 0
     for word in ("asset", "true", "estimated", "error", "Security 8", "█", "0.0091"):
         assert word in done.stdout
@@ -94,7 +99,9 @@ def test_demo_for_people_shows_table_histogram_and_the_papers_figure():
     assert "Learning from 200 investors" not in done.stdout, "progress is no result"
 
 
-@pytest.mark.slow
+MISTAKE = re.compile(r"imop: [^\n]+\.\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -121,12 +128,23 @@ def test_demo_for_people_shows_table_histogram_and_the_papers_figure():
         ),
     ],
 )
-def test_a_mistake_gets_one_sentence_and_code_2(arguments, words):
-    done = run(*arguments)
+def test_a_mistake_gets_one_sentence_and_code_2(run_here, arguments, words):
+    done = run_here(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert words in done.stderr
-    assert re.fullmatch(r"imop: [^\n]+\.\n", done.stderr), done.stderr
+    assert MISTAKE.fullmatch(done.stderr), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments", [("learnt",), ("simulate", "--out", "x", "--cap", "X=1")], ids=["typer", "engine"]
+)
+def test_a_process_ends_like_that_too(run_here, arguments):
+    here, done = run_here(*arguments), run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == here.stderr
+    assert MISTAKE.fullmatch(done.stderr)
 
 
 @pytest.mark.slow

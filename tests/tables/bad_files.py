@@ -25,6 +25,19 @@ def workbook(rows: list[list[Any]]) -> bytes:
     return without_times(file.getvalue())
 
 
+def two_quarters() -> bytes:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.title = "Q1"
+    for sheet, held in ((book.active, (60, 40)), (book.create_sheet("Q2"), (50, 50))):
+        for row in (["investor", "A", "B"], ["Ann", *held], ["Bob", *held[::-1]]):
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return without_times(file.getvalue())
+
+
 def two_sheets() -> bytes:
     from openpyxl import Workbook
 
@@ -124,6 +137,8 @@ def walk(count: int, start: float, *, width: int = 2) -> bytes:
     )
 
 
+# Returns of a few percent, of which a history is made that swings around zero.
+STEPS = (0.02, -0.031, 0.012, 0.045, -0.022, -0.008, 0.027)
 RETURNS: dict[str, BadFile] = {
     "returns by name, prices by value": (walk(30, 12.0), {"name": "returns.csv"}),
     "prices by name, returns by value": (
@@ -290,6 +305,24 @@ RETURNS: dict[str, BadFile] = {
     "price that overflows": (
         months(30, lambda i: "1e-300" if i == 7 else "1e300" if i == 8 else 100 + i % 3),
         {"kind": "prices"},
+    ),
+    "growth factors": (
+        (
+            "date,A\n"
+            + "".join(
+                f"{2000 + y}-{m:02d}-28,{1 + STEPS[(3 * y + 5 * m) % 7]:.3f}\n"
+                for y in range(3)
+                for m in range(1, 13)
+            )
+        ).encode(),
+        {},
+    ),
+    "dates that cannot be read": (
+        (
+            b"when,A,B\nday one,100.0,50.0\nday two,101.0,50.5\nday three,102.0,50.1\n"
+            b"day four,101.5,50.9\n"
+        ),
+        {"name": "prices.csv"},
     ),
 }
 
@@ -483,5 +516,21 @@ PORTFOLIOS: dict[str, BadFile] = {
             b'r="ZZZ2"',
         ),
         {"name": "p.xlsx"},
+    ),
+    "currencies in the columns' names": (
+        b"client,A (USD),B (EUR)\nAnn,1000,1500\nBob,1000,500\n",
+        {"assets": ["A", "B"]},
+    ),
+    "other identifiers than the history's": (
+        b"client,ISIN,weight\nAnn,US0378331005,60\nAnn,US5949181045,40\n",
+        {"assets": ["Apple", "Microsoft"]},
+    ),
+    "a sheet for each quarter": (
+        two_quarters(),
+        {"name": "clients.xlsx"},
+    ),
+    "dates side by side": (
+        b"client,asset,2024-01-31,2024-02-29\nAnn,A,60,50\nAnn,B,40,50\nBob,A,10,20\nBob,B,90,80\n",
+        {},
     ),
 }

@@ -14,6 +14,8 @@ from imop_engine.loading import (
     load_market,
 )
 from imop_engine.market import CASH_RISK, Market
+from imop_engine.storage import load_study, save_study
+from imop_engine.study import StudyData, steps_of
 from imop_engine.tables import read_portfolios
 from imop_engine.tables.extra_holdings import MOST_TRIED
 
@@ -39,6 +41,79 @@ def test_what_is_left_is_made_whole_and_its_share_is_kept():
     everyone = read_portfolios(text, AB, name="x.csv", coverage=0.7)
     assert len(everyone) == 3
     assert read_portfolios(text, name="x.csv").report.covered is None
+
+
+ASIDE = (
+    b"client,segment,since,A,B,X\nAnn,retail,2020-01-05,60,40,0\nBob,private,2021-03-01,10,4,86\n"
+    b"Cyd,retail,2019-07-01,30,70,0\nDan,retail,2019-07-02,30,abc,0\n"
+    b"Eve,private,2018-07-02,-30,130,0\nFay,,2018-08-02,0,0,100\n,retail,2018-08-02,20,n/a,80\n"
+)
+
+
+def test_whoever_is_set_aside_is_named_with_the_reason():
+    people = read_portfolios(ASIDE, AB, name="x.csv")
+    assert people.weights.index.tolist() == ["Ann", "Cyd"]
+    assert people.set_aside["reason"].to_dict() == {
+        "Bob": "has a return history for 14% of its value, less than the 80% asked for",
+        "Dan": "has no holding to read in column B",
+        "Eve": "has a negative holding: A -30",
+        "Fay": "holds only assets without a return history",
+        "row 8": "has no holding to read in column B",
+    }
+    assert list(people.set_aside.columns) == ["reason", "segment", "since"]
+    assert people.set_aside.loc["Bob", "since"] == pd.Timestamp("2021-03-01")
+
+
+def test_of_a_long_file_every_portfolio_that_takes_no_part_is_named_once():
+    text = (
+        b"client,date,asset,value,currency\nAnn,2024-01-31,A,50,EUR\nAnn,2024-01-31,B,50,EUR\n"
+        b"Bob,2024-01-31,A,10,EUR\nBob,2024-01-31,X,90,EUR\nCyd,2024-01-31,A,?,EUR\n"
+        b"Cyd,2024-01-31,B,50,EUR\nDan,2024-01-31,A,50,USD\nDan,2024-01-31,B,50,EUR\n"
+    )
+    people = read_portfolios(text, AB, name="x.csv")
+    assert people.set_aside["reason"].to_dict() == {
+        "Bob": "has a return history for 10% of its value, less than the 80% asked for",
+        "Cyd": "has a row that cannot be read",
+        "Dan": "has amounts in several currencies and no rate for them",
+    }
+    assert set(people.set_aside["date"]) == {pd.Timestamp("2024-01-31")}
+
+
+def test_an_older_or_repeated_portfolio_is_not_set_aside():
+    text = b"client,date,A,B\nAnn,2024-01-31,60,40\nAnn,2024-02-29,50,50\n"
+    assert read_portfolios(text, AB).set_aside.empty
+    old = b"client,date,A,X\nAnn,2024-01-31,60,40\nAnn,2024-02-29,99,1\nBob,2024-02-29,9,91\n"
+    assert read_portfolios(old, AB).set_aside.index.tolist() == ["Bob"]
+    assert read_portfolios(old, AB, snapshots="panel").set_aside.index.tolist() == ["Ann", "Bob"]
+    assert read_portfolios(old, AB, snapshots="2024-02-29").set_aside.index.tolist() == ["Bob"]
+    new = b"client,date,A,X\nAnn,2024-01-31,99,1\nAnn,2024-02-29,60,40\nBob,2024-02-29,99,1\n"
+    assert read_portfolios(new, AB).set_aside.index.tolist() == ["Ann"]
+    twice = b"client,A,B\nAnn,60,40\nAnn,60,40\nTotal,60,40\n"
+    assert read_portfolios(twice, AB).set_aside.empty
+
+
+def test_a_study_lists_whoever_was_set_aside_and_keeps_it(tmp_path):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.dirichlet([3, 2], 40).round(4), columns=AB)
+    table.insert(0, "client", [f"C{i}" for i in range(40)])
+    table["segment"], table["X"] = "retail", 0.0
+    table.loc[7, [*AB, "X"]] = [0.1, 0.1, 0.8]
+    (tmp_path / "people.csv").write_text(table.to_csv(index=False))
+    known = market()
+    people = load_investors(TableFile.at(tmp_path / "people.csv"), known.names)
+    *_, last = steps_of(StudyData.on(known, people))
+    frame = last.study.frame_investors
+    assert len(frame) == 40
+    row = frame.iloc[-1]
+    assert row[["id", "status", "segment"]].tolist() == ["C7", "refused", "retail"]
+    assert row["reason"] == "has a return history for 20% of its value, less than the 80% asked for"
+    assert np.isnan(row["weight"])
+    assert last.study.figures["refused"] == 1
+    again = load_study(save_study(last.study, tmp_path / "out"))
+    pd.testing.assert_frame_equal(again.frame_investors, frame)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "1 of 40 portfolios took no part" in page
+    assert "C7 has a return history for 20% of its value" in page
 
 
 def test_a_share_that_is_just_reached_is_enough():

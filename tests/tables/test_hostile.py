@@ -46,8 +46,8 @@ SENTENCES = {
     "nobody twice": "bad has 150,000 portfolios of 150,000 different assets, and at most "
     "25,000,000 holdings are read; check that column asset names the assets, and leave out those "
     "without a history.",
-    "many columns": "bad has no portfolio that can be used. First reason: bad, row 2: all that is "
-    "held are assets without a history: c0, c1, c2 and 19,996 more (Ann); add their histories.",
+    "many columns": "bad has 20,000 columns, and none of them is named like an asset of the "
+    "history (A, B); check that it is the right file, or say which assets they are.",
 }
 
 

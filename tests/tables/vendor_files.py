@@ -157,6 +157,41 @@ HISTORIES: dict[str, tuple[str, dict[str, Any], dict[str, list[float]]]] = {
         {},
         {"B": [13.1, 13.2, 13.4]},
     ),
+    "japanese unit prices with kanji dates": (
+        ("日付,日本株ファンド,外国債券ファンド\n2024年1月31日,12,345円,9,876円\n").replace(
+            "12,345円,9,876円", '"12,345円","9,876円"'
+        )
+        + '2024年2月29日,"12,500円","9,900円"\n2024年3月29日,"12,480円","9,950円"\n',
+        {"decimal": "point"},
+        {
+            "日本株ファンド": [12345.0, 12500.0, 12480.0],
+            "外国債券ファンド": [9876.0, 9900.0, 9950.0],
+        },
+    ),
+    "japanese era years and wide digits": (
+        (
+            "基準日,ファンドA,ファンドB\n令和6年1月31日,１００．５,９９\n令和6年2月29日,１０１,９８．５\n"
+            "令和6年3月31日,１０２,９９．５\n"
+        ),
+        {},
+        {"ファンドA": [100.5, 101.0, 102.0], "ファンドB": [99.0, 98.5, 99.5]},
+    ),
+    "polish months in words": (
+        (
+            "Data;Akcje;Obligacje\n31 stycznia 2024;100,0;50,0\n29 lut 2024;101,5;50,2\n"
+            "31 marca 2024;102,0;50,1\n"
+        ),
+        {},
+        {"Akcje": [100.0, 101.5, 102.0], "Obligacje": [50.0, 50.2, 50.1]},
+    ),
+    "chinese net values": (
+        (
+            "净值日期,股票基金,债券基金\n2024/01/31,1.2345,1.0567\n2024/02/29,1.2500,1.0570\n"
+            "2024/03/29,1.2600,1.0580\n"
+        ),
+        {},
+        {"股票基金": [1.2345, 1.25, 1.26], "债券基金": [1.0567, 1.057, 1.058]},
+    ),
 }
 
 # Files that end in one sentence.
@@ -416,5 +451,72 @@ HOLDINGS: dict[str, tuple[str, dict[str, Any], dict[str, dict[str, float]]]] = {
             "Rossi": {"IT0003128367": 0.75, "IT0003132476": 0.25},
             "Bianchi": {"IT0003128367": 1.0, "IT0003132476": 0.0},
         },
+    ),
+    "japanese accounts with a total below": (
+        (
+            '顧客番号,銘柄名,評価額(円)\n1001,日本株,"1,200,000"\n1001,外国債券,"800,000"\n'
+            '1002,日本株,"500,000"\n1002,現金,"500,000"\n合計,,"3,000,000"\n'
+        ),
+        {},
+        {
+            "1001": {"日本株": 0.6, "外国債券": 0.4, "現金": 0.0},
+            "1002": {"日本株": 0.5, "外国債券": 0.0, "現金": 0.5},
+        },
+    ),
+    "chinese accounts with a total below": (
+        "客户,证券名称,市值\n张三,股票,100000\n张三,债券,300000\n李四,股票,200000\n合计,,600000\n",
+        {},
+        {"张三": {"股票": 0.25, "债券": 0.75}, "李四": {"股票": 1.0, "债券": 0.0}},
+    ),
+    "korean accounts with a total below": (
+        "고객,종목명,평가금액\n김,주식,100000\n김,채권,300000\n이,주식,200000\n합계,,600000\n",
+        {},
+        {"김": {"주식": 0.25, "채권": 0.75}, "이": {"주식": 1.0, "채권": 0.0}},
+    ),
+    "polish accounts with a total below": (
+        (
+            "Klient;Instrument;Wartość\nNowak;Akcje;1 000,00\nNowak;Obligacje;3 000,00\n"
+            "Kowalski;Akcje;2 500,50\nRazem;;6 500,50\n"
+        ),
+        {},
+        {"Nowak": {"Akcje": 0.25, "Obligacje": 0.75}, "Kowalski": {"Akcje": 1.0, "Obligacje": 0.0}},
+    ),
+    "swedish custody account with cash": (
+        (
+            "Kund;Värdepapper;Marknadsvärde\nSvensson;Aktier;1 000,00\nSvensson;Räntor;3 000,00\n"
+            "Karlsson;Aktier;2 500,00\nKarlsson;Likvida medel;500,00\nSumma;;7 000,00\n"
+        ),
+        {"assets": ["Aktier", "Räntor"]},
+        {"Svensson": {"Aktier": 0.25, "Räntor": 0.75}, "Karlsson": {"Aktier": 1.0, "Räntor": 0.0}},
+    ),
+    "currencies beside the amounts": (
+        "client,asset,value\nAnn,A,$100\nAnn,B,€100\nBob,A,€100\nBob,B,€50\n",
+        {},
+        {"Bob": {"A": 2 / 3, "B": 1 / 3}},
+    ),
+    "currencies beside the amounts at rates": (
+        "client,asset,value\nAnn,A,USD 100\nAnn,B,EUR 150\nBob,A,EUR 100\nBob,B,EUR 50\n",
+        {"rates": {"USD": 0.5, "EUR": 1.0}},
+        {"Ann": {"A": 0.25, "B": 0.75}, "Bob": {"A": 2 / 3, "B": 1 / 3}},
+    ),
+    "currencies beside the amounts of a wide file": (
+        "client,A,B\nAnn,$1000,€1000\nBob,€1000,€500\n",
+        {},
+        {"Bob": {"A": 2 / 3, "B": 1 / 3}},
+    ),
+    "currencies in the columns' names at rates": (
+        "client,A (USD),B (EUR)\nAnn,1000,1500\nBob,1000,500\n",
+        {"assets": ["A", "B"], "rates": {"USD": 0.5, "EUR": 1.0}},
+        {"Ann": {"A": 0.25, "B": 0.75}, "Bob": {"A": 0.5, "B": 0.5}},
+    ),
+    "share classes in two currencies": (
+        "client,A (USD),B (EUR)\nAnn,60,40\nBob,10,90\n",
+        {"assets": ["A (USD)", "B (EUR)"]},
+        {"Ann": {"A (USD)": 0.6, "B (EUR)": 0.4}, "Bob": {"A (USD)": 0.1, "B (EUR)": 0.9}},
+    ),
+    "dates side by side": (
+        "client,asset,2024-01-31,2024-02-29\nAnn,A,60,50\nAnn,B,40,50\nBob,A,10,20\nBob,B,90,80\n",
+        {},
+        {"Ann": {"A": 0.5, "B": 0.5}, "Bob": {"A": 0.2, "B": 0.8}},
     ),
 }
