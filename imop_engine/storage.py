@@ -61,7 +61,7 @@ ALL_TABLES: Final = (
 # What a study before this one may have left in the folder; anything else there is somebody else's.
 INPUT_FILES: Final = (
     "moments.csv", HISTORY, "portfolios.parquet", "attributes.parquet", "reading.csv", CHECKPOINT,
-    f"{CHECKPOINT}.part",
+    f"{CHECKPOINT}.part", SET_ASIDE,
 )  # fmt: skip
 OURS: Final = frozenset(
     [
@@ -205,11 +205,8 @@ def _save_inputs(study: Study, folder: Path) -> None:
     about = data.attributes.copy()
     about.insert(0, ID_COLUMN, data.portfolios.index)
     (folder / "attributes.parquet").write_bytes(parquet(about))
-    aside = data.set_aside.reset_index(names=ID_COLUMN) if len(data.set_aside) else None
-    if aside is None:
-        (folder / SET_ASIDE).unlink(missing_ok=True)  # of a study that was there before
-    else:
-        (folder / SET_ASIDE).write_bytes(parquet(aside))
+    if len(data.set_aside):
+        (folder / SET_ASIDE).write_bytes(parquet(data.set_aside.reset_index(names=ID_COLUMN)))
     lines = [one.lines.assign(reading=one.name) for one in data.reading if len(one.lines)]
     table = pd.concat(lines) if lines else pd.DataFrame({"reading": []})
     (folder / "reading.csv").write_text(csv_text(table), encoding="utf-8", newline="")
@@ -318,15 +315,12 @@ def _load_data(found: manifest.Found, document: dict[str, Any]) -> StudyData:
         reading=reading,
         notes=tuple(document.get("data_notes", ())),
         truth=document.get("true"),
-        set_aside=_load_set_aside(folder / SET_ASIDE),
+        set_aside=_set_aside(table(SET_ASIDE)) if found.has(f"{INPUTS}/{SET_ASIDE}") else None,
     )
 
 
-def _load_set_aside(path: Path) -> pd.DataFrame | None:
+def _set_aside(table: pd.DataFrame) -> pd.DataFrame:
     """Who was set aside while reading; a study without such investors has no file."""
-    if not path.is_file():
-        return None
-    table = pd.read_parquet(path)
     return table.set_index(pd.Index(table.pop(ID_COLUMN).astype(str), name="investor"))
 
 
