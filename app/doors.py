@@ -127,7 +127,13 @@ def urlsplit_netloc(origin: str) -> str | None:
 
 
 class Doors:
-    """The app behind the doors."""
+    """The app behind the doors.
+
+    Args:
+        app: What answers those who are let in.
+        names: What this server may be called.
+        policy: What a page may load.
+    """
 
     def __init__(self, app: Any, names: Names, policy: str) -> None:
         self.app, self.names = app, names

@@ -45,7 +45,13 @@ def whole(least: int, none: bool = False) -> Rule:
 
 
 def number(least: float, above: bool = False, none: bool = False) -> Rule:
-    """A finite number from `least` up, or above it, or nothing at all."""
+    """A finite number.
+
+    Args:
+        least: The least that is right.
+        above: Whether the least itself is wrong.
+        none: Whether nothing at all is right too.
+    """
 
     def check(name: str, value: Any) -> None:
         if value is None and none:

@@ -122,7 +122,13 @@ def _list_bytes(folder: Path) -> bytes | None:
 
 
 def unknown_format(folder: Path, version: Any, reads: tuple[int, ...]) -> str:
-    """What is said of a study that another version wrote."""
+    """What is said of a study that another version wrote.
+
+    Args:
+        folder: The study.
+        version: Of its format.
+        reads: The formats that are read.
+    """
     known = " and ".join(str(one) for one in reads)
     return (
         f"{folder} is a study of format {str(version)[:20]}, and this version reads {known}. Open "
