@@ -42,6 +42,7 @@ def page(record: dict[str, Any]) -> str:
     """The whole page."""
     rows = [_row(part, record[part]) for part in SAID if part in record]
     lines = [_figures(record[part]) for part in SAID if part in record]
+    lines += [f"\n{found['note']}\n" for found in record.values() if "note" in found]
     return HEAD + "\n".join(rows) + "\n" + MEANING + "".join(line for line in lines if line)
 
 
