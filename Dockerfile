@@ -37,4 +37,4 @@ EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
 # All addresses, but only inside the container: what the outside sees is decided by -p.
-CMD ["imop", "app", "--address", "0.0.0.0", "--port", "8501"]
+CMD ["imop", "app", "--address", "0.0.0.0", "--share", "--port", "8501"]

@@ -11,7 +11,7 @@ READY     := .venv/.ready
 READY_DEV := .venv/.ready-dev
 INPUTS    := pyproject.toml setup.py constraints.txt scripts/set_up.sh
 
-.PHONY: help app test test-fast lint format bench trust reproduce constraints clean
+.PHONY: help app test test-fast lint format bench trust torture audit reproduce constraints clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -42,6 +42,13 @@ bench: $(READY_DEV) ## measure: results in benchmarks/results, their page docs/b
 
 trust: $(READY_DEV) ## how estimates hold in conditions as they are: hours; goes on where it stopped
 	@$(BIN)/python -m imop_benchmarks.trust --workers 2 --page docs/trust.md
+
+torture: $(READY_DEV) ## kills, damage, nasty calls: half an hour; figures and docs/reliability.md
+	@$(BIN)/python -m imop_benchmarks.torture --record benchmarks/results/reliability.json \
+	  --page docs/reliability.md
+
+audit: $(READY_DEV) ## known holes in what we depend on, where a database can be reached
+	@$(BIN)/python scripts/audit.py
 
 reproduce: $(READY_DEV) ## the paper's experiments: results/reproduce, their pages in docs
 	@$(BIN)/imop reproduce all --page docs/reproduction.md \

@@ -11,14 +11,15 @@ import os
 import re
 import secrets
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from imop_app.settings import StoredFile
+from imop_engine import disk
 
 SAFE_ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?")
+DIGEST_NAME: Final = "sha256"
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -50,18 +51,40 @@ def new_id(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(6)}"
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON so that a reader sees the old file or the new one, never half of one."""
-    write_bytes(path, (json.dumps(content, indent=1) + "\n").encode())
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON with a digest of it, so that a reader sees the old file or the new one."""
+    disk.write_whole(path, sealed(content))
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(name).replace(path)
+def sealed(content: dict[str, Any]) -> bytes:
+    """Named values as JSON, with a digest of them."""
+    whole = {**content, DIGEST_NAME: _digest_of(content)}
+    return (json.dumps(whole, indent=1) + "\n").encode()
+
+
+def read_json(path: Path, undigested: int) -> dict[str, Any]:
+    """What `write_json` wrote; ValueError where it is anything else.
+
+    Args:
+        path: The file.
+        undigested: The last version whose files had no digest.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path.name} nests too deep") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} holds no named values")
+    known = content.pop(DIGEST_NAME, None)
+    if known is None and content.get("version", 1) in range(1, undigested + 1):
+        return content
+    if known != _digest_of(content):
+        raise ValueError(f"{path.name} is not what was written")
+    return content
+
+
+def _digest_of(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -74,20 +97,25 @@ class FileBox:
         """Keep a file and return what names it from now on."""
         stored = StoredFile(Path(name).name or "file", hashlib.sha256(content).hexdigest())
         path = self._path(stored)
-        if not path.exists():
-            write_bytes(path, content)
+        if not self._is_whole(path, content):
+            disk.write_whole(path, content)
         return stored
 
     def get(self, stored: StoredFile) -> bytes:
-        """The content of a kept file; FileNotFoundError where it is gone."""
-        return self.path(stored).read_bytes()
+        """The content of a kept file; FileNotFoundError where it is gone or was changed."""
+        content = self._path(stored).read_bytes() if self._path(stored).is_file() else b""
+        if hashlib.sha256(content).hexdigest() != stored.digest:
+            raise FileNotFoundError(stored.name)
+        return content
 
     def path(self, stored: StoredFile) -> Path:
-        """Where a kept file is; FileNotFoundError where it is gone."""
-        path = self._path(stored)
-        if not path.exists():
-            raise FileNotFoundError(stored.name)
-        return path
+        """Where a kept file is; FileNotFoundError where it is gone or was changed."""
+        self.get(stored)
+        return self._path(stored)
+
+    @staticmethod
+    def _is_whole(path: Path, content: bytes) -> bool:
+        return path.is_file() and path.read_bytes() == content
 
     def _path(self, stored: StoredFile) -> Path:
         if DIGEST.fullmatch(stored.digest) is None:

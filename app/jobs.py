@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from imop_app.settings import Settings
+from imop_engine.errors import ImopError
 
 LOG = logging.getLogger("imop")
 Status = Literal["running", "stopped", "finished", "failed"]
@@ -22,6 +23,8 @@ Status = Literal["running", "stopped", "finished", "failed"]
 # Steps kept for the live charts. When there are more every second one is dropped, so that a
 # stream of any length costs the same memory.
 TRAIL_POINTS: Final = 240
+# A crash while learning costs no more than this.
+CHECKPOINT_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +45,16 @@ class Point:
 class Job:
     """One run under way: how far it is, what it has seen, and how it ended.
 
-    `keep` takes the study and returns the id under which it can be shown from now on, and a
-    function that writes it down; `describe_error` says in a sentence what went wrong. `before`
-    waits for what the first step needs, and answers False where the event it is given was set
-    meanwhile.
+    `keep` writes the study and returns the id under which it can be shown from now on: a run is
+    called finished when it is on the disk. `describe_error` says in a sentence what went wrong.
+    `before` waits for what the first step needs, and answers False where the event it is given was
+    set meanwhile. While it learns, its state is kept every two seconds, so that after a crash no
+    more than that is learned again.
 
     Args:
         settings: What was chosen for the run.
         steps: Makes the steps of the run.
-        keep: Takes the finished study; returns the id under which it is kept, and a function that
-            writes it down.
+        keep: Writes the finished study; returns the id under which it is kept.
         name: Of the run.
         checkpoint: Keeps the state after a step; None keeps none.
         describe_error: Puts an error in words.
@@ -62,7 +65,7 @@ class Job:
         self,
         settings: Settings,
         steps: Callable[[], Iterator[Any]],
-        keep: Callable[[Any], tuple[str, Callable[[], None]]],
+        keep: Callable[[Any], str],
         name: str,
         checkpoint: Callable[[Any], None] | None = None,
         describe_error: Callable[[BaseException], str] = str,
@@ -75,6 +78,7 @@ class Job:
         self.done = 0
         self.total = 0
         self.error: str | None = None
+        self.trouble: str | None = None  # why the last checkpoint could not be kept
         self.run: str | None = None  # the id under which the result is kept
         self.adopted = False  # whether a page has made that run the one it shows
         self.started = time.time()
@@ -85,6 +89,8 @@ class Job:
         self._describe_error = describe_error
         self._before = before
         self._last: Any = None
+        self._checkpointed = float("-inf")
+        self._unsaved: Any = None  # a finished study that could not be written
         self._trail: list[Point] = []
         self._every = 1
         self._count = 0
@@ -97,6 +103,11 @@ class Job:
     def share(self) -> float:
         """The share of the portfolios that has been seen."""
         return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether there is a result that could not be written; starting again tries once more."""
+        return self.status == "failed" and self._unsaved is not None
 
     @property
     def alive(self) -> bool:
@@ -124,6 +135,11 @@ class Job:
         """Ask it to stop after the step it is in."""
         self._stop.set()
 
+    def give_up(self) -> None:
+        """Ask it to stop, and to leave no checkpoint: another run has taken its place."""
+        self._checkpoint = None
+        self._stop.set()
+
     def wait_for_result(self, seconds: float) -> None:
         """Wait until there is something to show, or the time is over."""
         self._ended.wait(seconds)
@@ -135,6 +151,9 @@ class Job:
 
     def _work(self) -> None:
         try:
+            if self._unsaved is not None:
+                self._finish(self._unsaved)
+                return
             if self._steps is None:
                 if not self._is_prepared():
                     self.status = "stopped"
@@ -143,16 +162,13 @@ class Job:
             for step in self._steps:
                 self._note(step)
                 if step.study is not None:
-                    # What can be shown is shown before it is written.
-                    self.run, write = self._keep(step.study)
-                    self.status = "finished"
-                    self._ended.set()
-                    write()
+                    self._finish(step.study)
                     return
                 if self._stop.is_set():
                     break
-            if self._checkpoint is not None and self._last is not None:
-                self._checkpoint(self._last.state)
+                self._keep_state(step)
+            if self._last is not None:
+                self._keep_state(self._last, now=True)
             self.status = "stopped"
         except Exception as error:  # whatever it is, the page must learn of it
             LOG.debug("a run failed", exc_info=True)
@@ -160,6 +176,42 @@ class Job:
             self.status, self._steps = "failed", None
         finally:
             self._ended.set()
+
+    def _finish(self, study: Any) -> None:
+        """Write the study, and only then say that the run is finished."""
+        self._unsaved = study
+        self.run = self._keep(study)
+        self._unsaved = None
+        self._let_go()
+        self.status = "finished"
+
+    def _let_go(self) -> None:
+        """Keep the trail and nothing else: the study lies on the disk, and pages open it there."""
+        with self._lock:
+            if self._last is not None:
+                self._trail.append(Point.of(self._last))
+            self._last, self._steps = None, None
+        self._make, self._checkpoint, self._before = _nothing, None, None
+        self._keep = str
+
+    def _keep_state(self, step: Any, now: bool = False) -> None:
+        """Keep the state if the last one has become old, or the stream has just been seen.
+
+        A full disk does not end a run: it says so, and goes on.
+        """
+        keep = self._checkpoint
+        if keep is None:
+            return
+        old = time.monotonic() - self._checkpointed >= CHECKPOINT_SECONDS
+        seen = step.stage == "learning" and step.done >= step.total
+        if not (now or seen or (old and step.stage == "learning")):
+            return
+        try:
+            keep(step.state)
+            self.trouble = None
+        except ImopError as error:
+            self.trouble = str(error)
+        self._checkpointed = time.monotonic()
 
     def _is_prepared(self) -> bool:
         """Wait for what the first step needs; False where it was stopped before."""
@@ -182,6 +234,11 @@ class Job:
                 self._every *= 2
 
 
+def _nothing() -> Iterator[Any]:
+    """The steps of a run that has ended."""
+    return iter(())
+
+
 class JobBook:
     """The jobs of this server, one for each workspace; a browser that reloads finds its own."""
 
@@ -200,14 +257,14 @@ class JobBook:
             before = self._jobs.get(workspace)
             self._jobs[workspace] = job
         if before is not None and before is not job:
-            before.stop()
+            before.give_up()
 
     def drop(self, workspace: str) -> None:
         """Forget the workspace's job."""
         with self._lock:
             before = self._jobs.pop(workspace, None)
         if before is not None:
-            before.stop()
+            before.give_up()
 
 
 JOBS = JobBook()

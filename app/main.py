@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from imop_app import warmup
-from imop_app.components import frame, status
+from imop_app.components import frame, show, status
 from imop_app.state import current
 
 # A file of ours: an icon named from a font would be fetched from a server far away.
@@ -22,9 +22,10 @@ st.set_page_config(
 )
 st.html(STYLE)
 st.logo(str(LOGO), size="large", icon_image=str(ICON))
-state = current()
-page = frame.navigation(state)
-frame.workspace_box(state)
-status.strip(state)
-page.run()
+with show.guarded():
+    state = current()
+    page = frame.navigation(state)
+    frame.workspace_box(state)
+    status.strip(state)
+    page.run()
 warmup.begin()

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 import streamlit as st
 
+from imop_app import recovery
 from imop_app.home import is_safe
 from imop_app.jobs import JOBS, Job
 from imop_app.settings import InvestorSettings, LearnSettings, MarketSettings, Settings
-from imop_app.store import FolderStore, RunStore
-from imop_app.workspace import Workspace, new_workspace, open_workspace
+from imop_app.store import FolderStore, RunRecord, RunStore
+from imop_app.workspace import Before, Workspace, new_workspace, open_workspace
+from imop_engine.errors import CannotWrite
 
 KEY: Final = "imop"
 ADDRESS: Final = "workspace"
@@ -32,6 +34,7 @@ class AppState:
     playing: bool = False  # whether the laboratory runs by itself
     examples: int = 0  # choices that a button made in this tab
     drafts: dict[str, Any] = field(default_factory=dict)  # tables that editors started from
+    trouble: str = ""  # why the workspace could not be written; what was chosen stays in this tab
 
     @property
     def job(self) -> Job | None:
@@ -48,6 +51,14 @@ class AppState:
         """What a run would be started with."""
         return self.workspace.settings
 
+    def save(self) -> None:
+        """Write the workspace; what keeps it from being written is said on every page."""
+        try:
+            self.workspace.save()
+            self.trouble = ""
+        except CannotWrite as error:
+            self.trouble = str(error)
+
     def choose_market(self, market: MarketSettings | None) -> None:
         """Take another market. Investors who were simulated on the old one are drawn again."""
         if market != self.workspace.market:
@@ -55,19 +66,19 @@ class AppState:
             self.workspace.market = market
             if before is None or market is None or before.data != market.data:
                 self.workspace.learn = None
-            self.workspace.save()
+            self.save()
 
     def choose_investors(self, investors: InvestorSettings | None) -> None:
         """Take other investors."""
         if investors != self.workspace.investors:
             self.workspace.investors = investors
-            self.workspace.save()
+            self.save()
 
     def choose_learning(self, learn: LearnSettings) -> None:
         """Take other settings of the learner."""
         if learn != self.workspace.learn:
             self.workspace.learn = learn
-            self.workspace.save()
+            self.save()
 
     def adopt(self) -> bool:
         """Show the run that has just ended; whether there was one.
@@ -76,23 +87,67 @@ class AppState:
         knows what its analyst has changed meanwhile.
         """
         job = self.job
-        if job is None or job.status != "finished" or job.adopted:
+        if job is None:
+            return self._adopt_after_a_crash()
+        if job.status != "finished" or job.adopted:
             return False
         job.adopted = True
         self.show_run(job.run)
+        recovery.forget(self.workspace.folder)
         return True
+
+    def _adopt_after_a_crash(self) -> bool:
+        """Show the run that was finished when the server died, and let go of one that is gone."""
+        folder = self.workspace.folder
+        left = recovery.under_way(folder)
+        if left is not None and self.store.has(left.run):
+            self.show_run(left.run)
+            recovery.forget(folder)
+            return True
+        if self.workspace.run is not None and not self.store.has(self.workspace.run):
+            self.show_run(None)
+        return False
+
+    def open_run(self, record: RunRecord, inputs: bool) -> None:
+        """Show an old run.
+
+        Args:
+            record: The run.
+            inputs: Whether to bring back the data and settings it was learned from; what is chosen
+                now is kept, to be brought back in its turn.
+        """
+        workspace, settings = self.workspace, self.workspace.settings
+        if inputs and record.settings is not None:
+            if settings is not None:
+                workspace.before = Before(record.name, settings, workspace.run)
+            self._choose(record.settings)
+        workspace.run = record.id
+        self.save()
+
+    def undo_open(self) -> None:
+        """Bring back what was chosen before an old run was opened."""
+        before = self.workspace.before
+        if before is not None:
+            self._choose(before.settings)
+            self.workspace.run = before.run
+            self.workspace.before = None
+            self.save()
+
+    def _choose(self, settings: Settings) -> None:
+        self.workspace.market, self.workspace.investors = settings.market, settings.investors
+        self.workspace.learn = settings.learn
 
     def show_run(self, run: str | None) -> None:
         """Make a kept run the one that the pages show."""
         if run != self.workspace.run:
             self.workspace.run = run
-            self.workspace.save()
+            self.save()
 
     def describe(self, *, title: str, notes: str) -> None:
         """Take the report's title and notes."""
         if (title, notes) != (self.workspace.title, self.workspace.notes):
             self.workspace.title, self.workspace.notes = title, notes
-            self.workspace.save()
+            self.save()
 
     def compare_groups(self, by: str | None) -> None:
         """Compare groups by that column, on the page and in what is taken away."""
@@ -105,7 +160,7 @@ class AppState:
         named = name.strip()[:60] or "Untitled"
         if named != self.workspace.name:
             self.workspace.name = named
-            self.workspace.save()
+            self.save()
 
     def set_limits(self, limits: Any) -> None:
         """Take other caps and bounds."""
@@ -132,7 +187,7 @@ def current() -> AppState:
     asked = st.query_params.get(ADDRESS, "")
     if KEY not in st.session_state:
         opened = open_workspace(asked) if is_safe(asked) else new_workspace()
-        st.session_state[KEY] = AppState(opened)
+        st.session_state[KEY] = _swept(AppState(opened))
     state: AppState = st.session_state[KEY]
     # Moving between pages clears the address; a reload must still find the workspace in it.
     if asked != state.workspace.id:
@@ -143,11 +198,21 @@ def current() -> AppState:
 def switch(identifier: str | None) -> None:
     """Open another workspace in this tab, or an empty one."""
     opened = new_workspace() if identifier is None else open_workspace(identifier)
+    swept = _swept(AppState(opened))
     # Widgets keep their own values; those of the old workspace must not leak into the new one.
     for key in list(st.session_state):
         del st.session_state[key]
-    st.session_state[KEY] = AppState(opened)
+    st.session_state[KEY] = swept
     st.query_params[ADDRESS] = opened.id
+
+
+def _swept(state: AppState) -> AppState:
+    """The state of a workspace, without what dead servers left half written in it."""
+    folder = state.workspace.folder
+    if folder.is_dir():
+        recovery.sweep(folder)
+        FolderStore(folder / "runs").sweep()
+    return state
 
 
 def place(options: Iterable[Any], value: Any) -> int:

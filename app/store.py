@@ -2,30 +2,31 @@
 
 `RunStore` is all the app knows. Today there is `FolderStore`, one folder a run in the user's data
 folder, with the same files that `imop learn --out` writes. A team's database is another class with
-these seven methods.
+these eight methods.
 
-Writing a run takes longer than showing it, so it comes in two parts: `announce` makes it visible,
-`keep` writes it. What a stopped server left half written is never listed.
+A run is written whole or not at all, with its record: what a dead server left half written is
+never listed, and swept when the workspace is opened again.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
+import warnings
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from imop_app.home import is_safe, new_id, write_json
+from imop_app.home import is_safe, new_id, read_json, sealed, write_json
 from imop_app.settings import Settings, from_plain, to_plain
+from imop_engine import disk
 
 FILE: Final = "studio.json"
-WHOLE: Final = "run.json"  # written last, so it tells a whole study from half of one
-WRITE_SECONDS: Final = 60.0  # longer than a hundred thousand investors take
+VERSION: Final = 2  # of the record; 1 had no digest
+WHOLE: Final = "run.json"  # a study of version 0.1.0 that was interrupted has none
+GONE: Final = ".gone-"
 NAME_LENGTH: Final = 80
-# Runs that this server is writing; changed by one thread at a time for each.
-_WRITING: Final[set[str]] = set()
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ class RunStore(Protocol):
     def list(self) -> list[RunRecord]:
         """All runs, the newest first."""
 
-    def announce(self, record: RunRecord) -> RunRecord:
-        """List a run that is about to be kept; the record comes back with its id."""
+    def keep(self, study: Any, record: RunRecord) -> RunRecord:
+        """Write a study; when this returns it is on the disk. A record without id gets one."""
 
-    def keep(self, study: Any, run: str) -> None:
-        """Write the study of an announced run."""
+    def has(self, run: str) -> bool:
+        """Whether there is such a run."""
 
     def open(self, run: str) -> Any:
         """The study of a run; FileNotFoundError where it is gone."""
@@ -86,31 +87,41 @@ class FolderStore:
         self.folder = folder
 
     def list(self) -> list[RunRecord]:
-        """All runs whose record can be read, the newest first; those being written too."""
+        """All runs whose record can be read, the newest first."""
         found = [_read_record(path) for path in self.folder.glob(f"*/{FILE}") if _is_run(path)]
         return sorted((one for one in found if one), key=lambda record: -record.created)
 
-    def announce(self, record: RunRecord) -> RunRecord:
-        """Write the record of a run whose study follows."""
-        named = replace(record, id=new_id("run"))
-        _WRITING.add(named.id)
-        _write_record(self.folder / named.id, named)
-        return named
+    def keep(self, study: Any, record: RunRecord) -> RunRecord:
+        """Write the study and its record in one step.
 
-    def keep(self, study: Any, run: str) -> None:
-        """Write the study beside its record."""
+        Its report is not among them: it takes longest, and the page makes it when it is asked for.
+        """
         from imop_engine.storage import save_study
 
-        try:
-            save_study(study, self.folder / run)
-        finally:
-            _WRITING.discard(run)
+        named = record if record.id else replace(record, id=new_id("run"))
+        beside = {FILE: sealed(_plain_record(named))}
+        save_study(study, self.folder / named.id, beside=beside, report=False)
+        return named
+
+    def has(self, run: str) -> bool:
+        """Whether its folder is there."""
+        return is_safe(run) and _is_run(self.folder / run / FILE)
+
+    def sweep(self) -> None:
+        """Remove what dead servers left: runs that were never whole, runs half deleted."""
+        with suppress(OSError):
+            disk.sweep(self.folder)
+            for gone in self.folder.glob(f"{GONE}*"):
+                shutil.rmtree(gone, ignore_errors=True)
 
     def open(self, run: str) -> Any:
         """Read the study back."""
+        from imop_engine.errors import OldStudy
         from imop_engine.storage import load_study
 
-        return load_study(self._folder(run))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OldStudy)  # pages show the study's remarks
+            return load_study(self._folder(run))
 
     def rename(self, run: str, name: str) -> None:
         """Change the name in the record."""
@@ -120,13 +131,12 @@ class FolderStore:
             _write_record(folder, replace(record, name=name.strip()[:NAME_LENGTH] or record.name))
 
     def delete(self, run: str) -> None:
-        """Remove the folder. The record goes first, so that no half of a run is ever listed."""
+        """Remove the folder. It goes aside in one step, so that no half of a run is listed."""
         folder = self._folder(run)
-        deadline = time.monotonic() + WRITE_SECONDS
-        while run in _WRITING and time.monotonic() < deadline:
-            time.sleep(0.05)
-        (folder / FILE).unlink()
-        shutil.rmtree(folder)
+        gone = folder.with_name(f"{GONE}{run}")
+        with disk.writing(folder):
+            folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
     def location(self, run: str) -> str:
         """The folder."""
@@ -140,17 +150,21 @@ class FolderStore:
 
 
 def _is_run(record: Path) -> bool:
-    return record.parent.name in _WRITING or record.with_name(WHOLE).is_file()
+    return record.is_file() and record.with_name(WHOLE).is_file() and is_safe(record.parent.name)
+
+
+def _plain_record(record: RunRecord) -> dict[str, Any]:
+    return {"version": VERSION, **asdict(record), "settings": to_plain(record.settings)}
 
 
 def _write_record(folder: Path, record: RunRecord) -> None:
-    plain = {**asdict(record), "settings": to_plain(record.settings)}
-    write_json(folder / FILE, plain)
+    write_json(folder / FILE, _plain_record(record))
 
 
 def _read_record(path: Path) -> RunRecord | None:
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain = read_json(path, undigested=1)
+        plain.pop("version", None)
         settings = plain.pop("settings")
         read = None if settings is None else from_plain(Settings, settings)
         return RunRecord(**{**plain, "id": path.parent.name}, settings=read)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from imop_app.home import FileBox, data_folder, is_safe, new_id, write_json
+from imop_app.home import FileBox, data_folder, is_safe, new_id, read_json, write_json
 from imop_app.settings import (
     InvestorSettings,
     LearnSettings,
@@ -21,7 +21,16 @@ from imop_app.settings import (
 T = TypeVar("T")
 
 FILE: Final = "workspace.json"
-VERSION: Final = 1
+VERSION: Final = 2  # 1 had no digest
+
+
+@dataclass(frozen=True)
+class Before:
+    """What was chosen, and which run was shown, before an old run took their places."""
+
+    opened: str  # the name of that run
+    settings: Settings
+    run: str | None = None
 
 
 @dataclass
@@ -36,6 +45,7 @@ class Workspace:
     run: str | None = None  # the run that Frontier, Preferences and Report show
     title: str = ""  # of the report
     notes: str = ""
+    before: Before | None = None  # what was chosen before an old run was opened
     groups: str | None = None  # what groups are compared by, on the page and in the report
     # What it was when it was last read or written here: another tab may have changed it since.
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -94,6 +104,7 @@ class Workspace:
             "run": self.run,
             "title": self.title,
             "notes": self.notes,
+            "before": to_plain(self.before),
             "groups": self.groups,
         }
 
@@ -127,20 +138,19 @@ def open_workspace(identifier: str) -> Workspace:
     if not path.exists():
         return workspace
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-        return _read(identifier, plain)
+        return _read(identifier, read_json(path, undigested=1))
     except (ValueError, TypeError, KeyError, OSError):
-        path.replace(path.with_suffix(f".damaged-{int(time.time())}"))
+        with suppress(OSError):  # where nothing can be written, it stays where it is
+            path.replace(path.with_suffix(f".damaged-{int(time.time())}"))
         return workspace
 
 
 def _plain(path: Path) -> dict[str, Any]:
     """What is written there; nothing where there is nothing that can be read."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path, undigested=1)
     except (ValueError, OSError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _read(identifier: str, plain: dict[str, object]) -> Workspace:
@@ -153,6 +163,7 @@ def _read(identifier: str, plain: dict[str, object]) -> Workspace:
         run=_optional(str, plain["run"]),
         title=from_plain(str, plain["title"]),
         notes=from_plain(str, plain["notes"]),
+        before=_optional(Before, plain.get("before")),
         groups=_optional(str, plain.get("groups")),
     )
     read._known = read._parts()
@@ -170,7 +181,7 @@ def recent_workspaces(limit: int = 12) -> list[Entry]:
         if not is_safe(path.parent.name):
             continue
         try:
-            name = json.loads(path.read_text(encoding="utf-8")).get("name", "Untitled")
+            name = read_json(path, undigested=1).get("name", "Untitled")
             found.append(Entry(path.parent.name, str(name), path.stat().st_mtime))
         except (ValueError, OSError, AttributeError):
             continue

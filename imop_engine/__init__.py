@@ -169,10 +169,24 @@ def __getattr__(name: str) -> Any:
     for module, names in _HOME.items():
         if name in names:
             home = import_module(f"imop_engine.{module}")
-            value = home if name == module else getattr(home, name)
+            value = home if name == module else _behind_gate(name, getattr(home, name))
             globals()[name] = value
             return value
     raise AttributeError(f"module 'imop_engine' has no attribute {name!r}")
+
+
+def _behind_gate(name: str, value: Any) -> Any:
+    """A public function checks what it is given; inside, modules call each other without."""
+    from types import FunctionType
+
+    if not isinstance(value, FunctionType):
+        return value
+    from imop_engine.gate import gated
+
+    public = gated(value)
+    # so that it can be sent to another process by its name, like any function
+    public.__module__, public.__qualname__ = __name__, name
+    return public
 
 
 def __dir__() -> list[str]:

@@ -58,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(_complain(_with_cures(error), EXIT_USAGE))
     except OSError as error:
         sys.exit(_complain(_about_file(error), EXIT_USAGE))
+    except (OverflowError, MemoryError) as error:
+        sys.exit(_complain(_too_large(error), EXIT_USAGE))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(EXIT_INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
@@ -80,6 +82,15 @@ def _about_file(error: OSError) -> str:
     return (
         f"{what} cannot be read or written ({reason}); check the path, whether you may write there "
         "and the room on the disk"
+    )
+
+
+def _too_large(error: BaseException) -> str:
+    """Say that a number, or what it asks for, is larger than this computer can handle."""
+    reason = str(error) or "out of memory"
+    return (
+        f"a number that was given, or what it asks for, is too large for this computer ({reason}); "
+        "give smaller ones, or fewer portfolios"
     )
 
 

@@ -40,5 +40,13 @@ class RefusedRows(InvalidInput):
         self.report = report
 
 
+class CannotWrite(ImopError):
+    """A file or folder was not written; the text says why, and that nothing else was lost."""
+
+
 class DownloadFailed(ImopError):
     """Prices could not be fetched; the text says what can be used instead."""
+
+
+class OldStudy(UserWarning):
+    """A study was opened of which not everything could be compared with what was saved."""

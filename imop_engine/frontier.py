@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from imop_engine import kernels
+from imop_engine import gate, kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.capabilities import Capability
 from imop_engine.curve import Curve, decisions
@@ -68,6 +68,7 @@ class Frontier:
         """Standard deviation of each turning point."""
         return risk_of(self.problem, self.portfolios)
 
+    @gate.method
     def at(self, weight: ArrayLike) -> Matrix:
         """Portfolio at one weight (a vector) or at many (a row each)."""
         w = np.asarray(weight, dtype=float)
@@ -80,6 +81,7 @@ class Frontier:
         result: Matrix = np.clip(raw, self.problem.lower, self.problem.upper)
         return result
 
+    @gate.method
     def project(self, decisions: Any) -> Projection:
         """Nearest efficient portfolio of each decision, and the weight that explains it."""
         Y = self.problem.check_decisions(decisions)
@@ -89,6 +91,7 @@ class Frontier:
         kernels.project_many(self.path, Y, 1e-12, high, lam, points, distance)
         return Projection(weight_of(lam), points, distance)
 
+    @gate.method
     def sample(self, count: int = 200) -> tuple[Vector, Matrix]:
         """Weights and portfolios spread evenly along the curve, turning points included."""
         steps = np.linalg.norm(np.diff(self.portfolios, axis=0), axis=1)

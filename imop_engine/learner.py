@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from imop_engine import kernels
+from imop_engine import gate, kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.backends import Backend, make_backend
 from imop_engine.batch import batch_update
@@ -83,6 +83,7 @@ class OnlineLearner:
     `averaged_` instead.
     """
 
+    @gate.method
     def __init__(
         self,
         problem: Problem,
@@ -188,6 +189,7 @@ class OnlineLearner:
             )
         return self._information
 
+    @gate.method
     def partial_fit(self, decisions: Any) -> OnlineLearner:
         """Learn from more decisions, in their order. Any chunking gives the same result."""
         Y = self.problem.check_decisions(decisions)
@@ -324,6 +326,7 @@ class OnlineLearner:
             None if self._gap_memory is None else self._gap_memory.copy(),
         )  # fmt: skip
 
+    @gate.method
     def restore(self, state: LearnerState) -> OnlineLearner:
         """Go on from a state of a learner with the same problem and settings, to the same digits.
 
@@ -380,6 +383,7 @@ class OnlineLearner:
         result: Vector = np.abs(rows - 1.0 / self.problem.p).max(axis=1)
         return result
 
+    @gate.method
     def assign(self, decisions: Any) -> Assignment:
         """The weight of each decision under what has been learned so far."""
         if not (self.exact or self.problem.can(Capability.PIECEWISE_LINEAR_FRONTIER)):

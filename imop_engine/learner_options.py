@@ -111,8 +111,9 @@ class LearnerOptions:
                 f"batch={self.batch} needs algorithm='accelerated' and backend='native'; "
                 "one decision at a time is batch=1."
             )
-        if self.node_limit < 3:
-            raise InvalidInput(f"node_limit must be at least 3; got {self.node_limit}.")
+        limit: Any = self.node_limit
+        if not isinstance(limit, (int, np.integer)) or limit < 3:
+            raise InvalidInput(f"node_limit must be at least 3; got {limit}.")
 
     @property
     def exact(self) -> bool:

@@ -6,6 +6,7 @@ ended. So a file that was left behind means nothing, and no rule has to guess ho
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,19 +21,39 @@ LOOK_SECONDS: Final = 0.2
 def alone(path: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold the lock of a file; wait while another process holds it.
 
-    Where the file system knows no locks nobody waits: work done twice is better than none.
+    Where the file system knows no locks nobody waits: work done twice is better than none. Who
+    holds it may remove the file; whoever waited for that one then waits for the next.
 
     Args:
         path: the file to lock, made if need be; its content does not matter.
         waiting: called again and again, about five times a second, while another holds it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("a") as file:
+            while not _taken(file):
+                if waiting is not None:
+                    waiting()
+                time.sleep(LOOK_SECONDS)
+            if not _is_there(file, path):
+                continue
+            yield
+            return
+
+
+@contextmanager
+def alone_or_not(path: Path) -> Iterator[bool]:
+    """Whether nobody else holds the lock of a file; it is held meanwhile where nobody did."""
     with path.open("a") as file:
-        while not _taken(file):
-            if waiting is not None:
-                waiting()
-            time.sleep(LOOK_SECONDS)
-        yield
+        yield _taken(file) and _is_there(file, path)
+
+
+def _is_there(file: IO[str], path: Path) -> bool:
+    """Whether the locked file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False
 
 
 if sys.platform == "win32":

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from imop_engine.arguments import Vector
+from imop_engine.arguments import Vector, vector
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier, risk_of
 from imop_engine.learner import OnlineLearner
+
+WEIGHT_ERROR = 1e-9  # what computing leaves of a weight at an end of its range
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +49,12 @@ class Result:
 def risk_aversion(weight: ArrayLike) -> Vector:
     """delta = 2 (1 - w) / w: the investor maximises r'x - (delta / 2) x'Qx."""
     w = np.asarray(weight, dtype=float)
+    if np.any((w < -WEIGHT_ERROR) | (w > 1.0 + WEIGHT_ERROR)):
+        raise InvalidInput("a weight on return lies between 0 and 1; give such weights.")
+    w = np.clip(w, 0.0, 1.0)
     with np.errstate(divide="ignore"):
         result: Vector = np.where(w > 0, 2.0 * (1.0 - w) / np.where(w > 0, w, 1.0), np.inf)
-    return result
+    return np.where(np.isnan(w), np.nan, result)
 
 
 def aligned_error(estimate: ArrayLike, truth: ArrayLike) -> float:
@@ -60,7 +65,9 @@ def aligned_error(estimate: ArrayLike, truth: ArrayLike) -> float:
     >>> aligned_error([1.0, 2.0, 3.0], [0.1, 0.2, 0.3]) < 1e-12
     True
     """
-    a, b = np.asarray(estimate, dtype=float), np.asarray(truth, dtype=float)
+    a, b = vector(estimate, "the estimate"), vector(truth, "the truth")
+    if a.size != b.size:
+        raise InvalidInput(f"the estimate has {a.size} returns and the truth {b.size}.")
     a, b = a - a.mean(), b - b.mean()
     scale = max(0.0, float(a @ b) / float(a @ a)) if np.any(a) else 0.0
     return float(np.linalg.norm(scale * a - b))

@@ -2,18 +2,25 @@
 
 CSV, Parquet, JSON and numpy's npz only. Nothing in it is run when it is opened. This lies outside
 the study itself: learning knows neither files nor the report that is written beside the tables.
+
+A folder is the old study or the new one, also after a crash (disk.py), and a list of its files with
+their digests says when it is opened whether it is what was saved (manifest.py).
 """
 
 from __future__ import annotations
 
+import io
 import json
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from imop_engine.errors import InvalidInput
+from imop_engine import disk, manifest
+from imop_engine.errors import ImopError, InvalidInput, OldStudy
 from imop_engine.market import Market
 from imop_engine.report.frames_groups import groups_table
 from imop_engine.report.frames_trust import (
@@ -38,13 +45,32 @@ from imop_engine.tables.export import (
 )
 from imop_engine.versions import versions
 
-FORMAT: Final = 1
+FORMAT: Final = 2  # 1 had no list of digests
+READS: Final = (1, FORMAT)
 INPUTS: Final = "inputs"
 CHECKPOINT: Final = "checkpoint.npz"
 HISTORY: Final = "history.parquet"
 SET_ASIDE: Final = "set_aside.parquet"
 RUN: Final = "run.json"
 REPORT: Final = "report.html"
+UNFINISHED: Final = "unfinished.npz"  # of a run of the shell that is under way
+ALL_TABLES: Final = (
+    "returns", "investors", "frontier", "distribution", "checks", "sources", "differences",
+    "groups", "covariance",
+)  # fmt: skip
+# What a study before this one may have left in the folder; anything else there is somebody else's.
+INPUT_FILES: Final = (
+    "moments.csv", HISTORY, "portfolios.parquet", "attributes.parquet", "reading.csv", CHECKPOINT,
+    f"{CHECKPOINT}.part", SET_ASIDE,
+)  # fmt: skip
+OURS: Final = frozenset(
+    [
+        *(RUN, REPORT, manifest.FILE, UNFINISHED, f"{UNFINISHED}.part"),
+        *(f"{name}.csv" for name in ALL_TABLES),
+        *(f"study.{ending}" for ending in ("xlsx", "json", "csv.zip", "parquet.zip")),
+        *(f"{INPUTS}/{name}" for name in INPUT_FILES),
+    ]
+)
 # No column of an analyst's file is called this.
 ID_COLUMN: Final = "investor (id)"
 EXPECTED: Final = "expected return (moment)"
@@ -117,13 +143,27 @@ def _market_facts(market: Market) -> dict[str, Any]:
     }
 
 
-def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
-    """Write a study into a folder, which is made if it is not there.
+def save_study(
+    study: Study,
+    folder: Path | str,
+    *,
+    command: str = "",
+    also: Sequence[str] = (),
+    beside: Mapping[str, bytes] | None = None,
+    report: bool = True,
+) -> Path:
+    """Write a study into a folder: all of it or, if anything goes wrong, nothing.
+
+    A study that was in the folder is replaced in one step; other files stay. What is written is
+    for its owner alone.
 
     Args:
         study: A finished or stopped study.
-        folder: Where to write; other files in it stay.
+        folder: Where to write; made if it is not there.
         command: The line of the shell that makes the study again, for the report.
+        also: Endings of single files that hold all tables, "xlsx" say.
+        beside: More files to write with it, by name; they may be changed later.
+        report: Whether to write the report, which takes longest.
 
     Returns:
         The folder.
@@ -131,18 +171,26 @@ def save_study(study: Study, folder: Path | str, *, command: str = "") -> Path:
     target = Path(folder)
     if target.is_file():
         raise InvalidInput(f"{target} is a file; give a folder for the results.")
-    (target / INPUTS).mkdir(parents=True, exist_ok=True)
-    tables = study_tables(study)
-    for name in {"covariance", "groups"} - set(tables):  # of a study that was there before
-        (target / f"{name}.csv").unlink(missing_ok=True)
-    for name, table in tables.items():
-        (target / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
-    _save_inputs(study, target / INPUTS)
-    (target / REPORT).write_text(html_report(study, command=command), encoding="utf-8")
-    # last, because it is what tells a whole study from one that was interrupted
-    document = json.dumps(run_document(study, command), indent=1, ensure_ascii=False)
-    (target / RUN).write_text(document + "\n", encoding="utf-8")
+    with disk.new_folder(target, OURS.__contains__) as stage:
+        _save_files(study, stage, also)
+        if report:
+            page = html_report(study, command=command)
+            (stage / REPORT).write_text(page, encoding="utf-8")
+        document = json.dumps(run_document(study, command), indent=1, ensure_ascii=False)
+        (stage / RUN).write_text(document + "\n", encoding="utf-8")
+        manifest.write(stage, FORMAT)
+        for name, content in (beside or {}).items():
+            (stage / name).write_bytes(content)
     return target
+
+
+def _save_files(study: Study, folder: Path, also: Sequence[str]) -> None:
+    (folder / INPUTS).mkdir()
+    for name, table in study_tables(study).items():
+        (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+    _save_inputs(study, folder / INPUTS)
+    for ending in also:
+        export_study(study, folder / f"study.{ending}")
 
 
 def _save_inputs(study: Study, folder: Path) -> None:
@@ -157,11 +205,8 @@ def _save_inputs(study: Study, folder: Path) -> None:
     about = data.attributes.copy()
     about.insert(0, ID_COLUMN, data.portfolios.index)
     (folder / "attributes.parquet").write_bytes(parquet(about))
-    aside = data.set_aside.reset_index(names=ID_COLUMN) if len(data.set_aside) else None
-    if aside is None:
-        (folder / SET_ASIDE).unlink(missing_ok=True)  # of a study that was there before
-    else:
-        (folder / SET_ASIDE).write_bytes(parquet(aside))
+    if len(data.set_aside):
+        (folder / SET_ASIDE).write_bytes(parquet(data.set_aside.reset_index(names=ID_COLUMN)))
     lines = [one.lines.assign(reading=one.name) for one in data.reading if len(one.lines)]
     table = pd.concat(lines) if lines else pd.DataFrame({"reading": []})
     (folder / "reading.csv").write_text(csv_text(table), encoding="utf-8", newline="")
@@ -169,46 +214,81 @@ def _save_inputs(study: Study, folder: Path) -> None:
 
 
 def load_study(folder: Path | str) -> Study:
-    """Open a study that `save_study` wrote; it says the same as when it was saved."""
+    """Open a study that `save_study` wrote; it says the same as when it was saved.
+
+    What it is made of is compared with the digests that were saved with it; a folder that was
+    changed is refused. Studies of version 0.1.0 have no digests: they are opened, and `remarks` of
+    the study (and a warning, `OldStudy`) say that nothing could be compared.
+    """
     source = Path(folder)
+    if disk.unsettled(source):
+        disk.finish(source)
     if not (source / RUN).is_file():
         raise InvalidInput(
             f"{source} holds no study: there is no {RUN}. Give the folder that a study was saved "
             "to."
         )
+    found = manifest.read(source, (RUN, f"{INPUTS}/"), FORMAT)
+    for remark in found.remarks:
+        warnings.warn(remark, OldStudy, stacklevel=2)
     try:
-        document = json.loads((source / RUN).read_text(encoding="utf-8"))
-        settings = StudySettings.from_dict(document["settings"])
-        data = _load_data(source / INPUTS, document)
-        written = np.array(document["estimate"], dtype=float)
-        seconds = float(document["figures"]["seconds"])
-        together = document.get("way") is not None  # studies of version 0.1.0 have none
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+        return _open(source, found)
+    except ImopError:
+        raise
+    # a damaged file can make its reader raise anything, the memory it asks for included
+    except (Exception, MemoryError, RecursionError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise InvalidInput(
-            f"{source} cannot be opened as a study: {error}. Files are missing or were changed; "
+            f"{source} cannot be opened as a study: {reason}. Files are missing or were changed; "
             "run it again."
         ) from None
-    state = load_state(source / INPUTS / CHECKPOINT)
+
+
+def _open(source: Path, found: manifest.Found) -> Study:
+    document = json.loads(found.bytes(RUN))
+    _require_format(source, document, found)
+    settings = StudySettings.from_dict(document["settings"])
+    data = _load_data(found, document)
+    written = np.array(document["estimate"], dtype=float)
+    seconds = float(document["figures"]["seconds"])
+    together = document.get("way") is not None  # studies of version 0.1.0 have none
+    name = f"{INPUTS}/{CHECKPOINT}"
+    state = load_state(io.BytesIO(found.bytes(name)), called=str(source / name))
     problem = make_problem(data, settings, state)
     if not together:
         # where nothing was written, a study of the stream alone is where that ended
         theta = problem.check_theta(np.where(np.isnan(written), state.learned.theta, written))
-        return Study(settings, data, problem, theta, state, seconds)
-    found = estimate_study(data, settings, problem, state.learned.theta, state.rounds)
-    return Study(settings, data, found.problem, found.theta, state, seconds, found)
+        return Study(settings, data, problem, theta, state, seconds, remarks=found.remarks)
+    best = estimate_study(data, settings, problem, state.learned.theta, state.rounds)
+    return Study(settings, data, best.problem, best.theta, state, seconds, best, found.remarks)
 
 
-def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:
-    moments = read_csv_text((folder / "moments.csv").read_text(encoding="utf-8"))
+def _require_format(source: Path, document: Any, found: manifest.Found) -> None:
+    """Refuse what another version wrote, and a study whose list of digests was taken away."""
+    version = document["format"]
+    if version not in READS:
+        raise InvalidInput(manifest.unknown_format(source, version, READS))
+    if version != 1 and not found.listed:
+        raise InvalidInput(
+            f"{source} cannot be opened as a study: {manifest.FILE} is missing, so that nobody can "
+            "say whether the other files are whole. Put it back, or run the study again."
+        )
+
+
+def _load_data(found: manifest.Found, document: dict[str, Any]) -> StudyData:
+    def text(name: str) -> str:
+        return found.bytes(f"{INPUTS}/{name}").decode("utf-8")
+
+    def table(name: str) -> pd.DataFrame:
+        return pd.read_parquet(io.BytesIO(found.bytes(f"{INPUTS}/{name}")))
+
+    moments = read_csv_text(text("moments.csv"))
     names = [str(name) for name in document["assets"]]
     covariance = moments.iloc[:, 2:].set_axis(names, axis=0).set_axis(names, axis=1)
     expected = pd.Series(moments.iloc[:, 1].to_numpy(dtype=float), index=names)
-    portfolios = pd.read_parquet(folder / "portfolios.parquet")
-    about = pd.read_parquet(folder / "attributes.parquet")
+    portfolios, about = table("portfolios.parquet"), table("attributes.parquet")
     portfolios.index = pd.Index(about[ID_COLUMN].astype(str))
-    lines = read_csv_text((folder / "reading.csv").read_text(encoding="utf-8"))
+    lines = read_csv_text(text("reading.csv"))
     reading = tuple(
         Reading(
             str(one["name"]),
@@ -223,12 +303,11 @@ def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:
         for one in document["reading"]
     )
     behind = document.get("market", {})
-    table = folder / HISTORY
     return StudyData.of(
         expected,
         covariance,
         portfolios,
-        history=pd.read_parquet(table) if table.is_file() else None,
+        history=table(HISTORY) if found.has(f"{INPUTS}/{HISTORY}") else None,
         months=behind.get("months"),
         periods_per_year=behind.get("periods_per_year", 1),
         mean_covariance=behind.get("mean_covariance"),
@@ -236,15 +315,12 @@ def _load_data(folder: Path, document: dict[str, Any]) -> StudyData:
         reading=reading,
         notes=tuple(document.get("data_notes", ())),
         truth=document.get("true"),
-        set_aside=_load_set_aside(folder / SET_ASIDE),
+        set_aside=_set_aside(table(SET_ASIDE)) if found.has(f"{INPUTS}/{SET_ASIDE}") else None,
     )
 
 
-def _load_set_aside(path: Path) -> pd.DataFrame | None:
+def _set_aside(table: pd.DataFrame) -> pd.DataFrame:
     """Who was set aside while reading; a study without such investors has no file."""
-    if not path.is_file():
-        return None
-    table = pd.read_parquet(path)
     return table.set_index(pd.Index(table.pop(ID_COLUMN).astype(str), name="investor"))
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
+from imop_engine.errors import ImopError
 from imop_engine.sentences.words import word
 
 if TYPE_CHECKING:  # a page without charts must not wait for them
     import altair as alt
     import pandas as pd
 
+LOG = logging.getLogger("imop")
 # Streamlit keeps names of axes far from what they name; charts side by side need the room.
 CLOSER = {"axis": {"labelPadding": 6, "titlePadding": 8}, "padding": {"bottom": 4}}
 NUMBER = st.column_config.NumberColumn
@@ -69,6 +74,27 @@ def empty(icon: str, title: str, sentence: str) -> Any:
     box.subheader(f"{icon} {title}", anchor=False)
     box.markdown(sentence)
     return box.container(horizontal=True)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Let whatever goes wrong on a page end in a sentence.
+
+    What nobody foresaw gets a number, under which the server's log has the rest; the page says
+    nothing of the inside.
+    """
+    try:
+        yield
+    except (AppError, ImopError) as error:
+        st.error(escape(str(error)), icon=":material/error:")
+    except Exception as error:
+        number = secrets.token_hex(4)
+        LOG.error("error %s on a page", number, exc_info=error)
+        st.error(
+            f"This page could not be drawn, and the fault is ours, not your data's. Your work is "
+            f"kept; reload the page or open another. If you report it, say the number {number}.",
+            icon=":material/error:",
+        )
 
 
 def problem(error: AppError) -> None:

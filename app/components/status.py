@@ -49,7 +49,11 @@ def strip(state: AppState) -> None:
         left.markdown(" &emsp; ".join(_loaded(state)))
         with right.container(horizontal=True, horizontal_alignment="right"):
             _next(state)
+    if state.trouble:
+        st.error(escape(state.trouble), icon=":material/error:")
     job = state.job
+    if job is not None and job.status == "running" and job.trouble:
+        st.warning(escape(job.trouble), icon=":material/warning:")
     running = job if job is not None and job.status == "running" else None
     if not PREPARATION.ready:
         st.fragment(_preparing, run_every=LOOK_SECONDS_PREPARING)(running)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,8 +12,10 @@ import numpy as np
 import pandas as pd
 
 import imop_engine as imop
-from imop_app.home import FileBox
+from imop_app import recovery
+from imop_app.home import FileBox, new_id
 from imop_app.jobs import JOBS, Job
+from imop_app.recovery import UnderWay
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services import results
@@ -28,9 +29,6 @@ from imop_engine.market import Market
 from imop_engine.report import frames, frames_learn
 from imop_engine.study import StudySettings
 
-CHECKPOINT: Final = "stopped.npz"
-# Seconds that the page has for drawing a result before writing it takes half of the interpreter.
-HEAD_START = 1.0
 # The paper's securities 1 and 7, whose returns are taken as known throughout the project.
 PAPER_KNOWN: Final = (0, 6)
 
@@ -109,23 +107,25 @@ def study_settings(settings: Settings, data: Market) -> StudySettings:
 
 
 @sentences
-def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
+def start(
+    workspace: Workspace,
+    store: RunStore,
+    *,
+    state: Any = None,
+    settings: Settings | None = None,
+) -> Job:
     """Begin a run with what the workspace has chosen; `state` goes on from an earlier one.
 
     Args:
         workspace: What was chosen.
         store: Where runs are kept.
         state: Where an earlier run stopped; None starts from the beginning.
+        settings: What that run was started with; None takes what is chosen now.
 
     Returns:
         The run, which has begun.
     """
-    settings = workspace.settings
-    if settings is None:
-        raise AppError("Choose a market and investors first.")
-    if workspace.learn is None:
-        learn = defaults(settings.market, settings.investors.first)
-        settings = replace(settings, learn=learn)
+    settings = settings or _chosen(workspace)
     box, folder = workspace.box, workspace.folder
     data = markets.load(settings.market, box)
     people = cache(lambda: crowd.load(settings.market, settings.investors, box))
@@ -133,24 +133,32 @@ def start(workspace: Workspace, store: RunStore, *, state: Any = None) -> Job:
     _require_known(settings)
     if PREPARATION.ready:
         make()  # what is wrong with the data or the settings is said at once
+    under_way = UnderWay(new_id("run"), settings, time.time())
 
-    def keep(study: Any) -> tuple[str, Callable[[], None]]:
-        record = store.announce(_record(study, data, people(), settings))
+    def keep(study: Any) -> str:
+        record = store.keep(study, _record(study, data, people(), settings, under_way.run))
         results.OPENED.put(store.location(record.id), study)
-
-        def write() -> None:
-            time.sleep(HEAD_START)
-            store.keep(study, record.id)
-            (folder / CHECKPOINT).unlink(missing_ok=True)
-
-        return record.id, write
+        return record.id
 
     job = Job(
         settings, make, keep, data.title, _checkpoint(folder), describe_error, PREPARATION.wait
     )
+    if state is None:
+        recovery.forget(folder)  # what an earlier run came to is not this one's
+    recovery.begin(folder, under_way)
     JOBS.put(workspace.id, job)
     job.start()
     return job
+
+
+def _chosen(workspace: Workspace) -> Settings:
+    settings = workspace.settings
+    if settings is None:
+        raise AppError("Choose a market and investors first.")
+    if workspace.learn is None:
+        learn = defaults(settings.market, settings.investors.first)
+        settings = replace(settings, learn=learn)
+    return settings
 
 
 def _steps(settings: Settings, data: Market, people: Investors, state: Any) -> Any:
@@ -164,8 +172,7 @@ def _checkpoint(folder: Path) -> Any:
     def write(state: Any) -> None:
         from imop_engine.study import save_state
 
-        folder.mkdir(parents=True, exist_ok=True)
-        save_state(state, folder / CHECKPOINT)
+        save_state(state, folder / recovery.CHECKPOINT)
 
     return write
 
@@ -186,10 +193,10 @@ def _require_known(settings: Settings) -> None:
         )
 
 
-def _record(study: Any, data: Market, people: Investors, settings: Settings) -> RunRecord:
+def _record(study: Any, data: Market, people: Investors, settings: Settings, run: str) -> RunRecord:
     figures = study.figures
     return RunRecord(
-        id="",
+        id=run,
         name=run_name(data, people),
         created=time.time(),
         market=data.title,
@@ -209,28 +216,38 @@ def run_name(data: Market, people: Investors) -> str:
 
 @sentences
 def resume(workspace: Workspace, store: RunStore) -> Job:
-    """Go on where the last run stopped, also after a restart of the server."""
+    """Go on where the last run stopped, also after a crash, with what it was started with."""
     job = JOBS.get(workspace.id)
-    if job is not None and job.status == "stopped":
+    if job is not None and (job.status == "stopped" or job.unsaved):
         job.start()
         return job
     from imop_engine.study import load_state
 
-    return start(workspace, store, state=load_state(workspace.folder / CHECKPOINT))
+    under_way = recovery.under_way(workspace.folder)
+    state = load_state(workspace.folder / recovery.CHECKPOINT)
+    settings = None if under_way is None else under_way.settings
+    return start(workspace, store, state=state, settings=settings)
 
 
 def can_resume(workspace: Workspace) -> bool:
     """Whether there is a stopped run to go on with."""
     job = JOBS.get(workspace.id)
     if job is not None:
-        return job.status == "stopped"
-    return (workspace.folder / CHECKPOINT).is_file() and workspace.settings is not None
+        return job.status == "stopped" or job.unsaved
+    return recovery.can_go_on(workspace.folder) and workspace.settings is not None
+
+
+def interrupted(workspace: Workspace) -> str | None:
+    """What is said of a run that ended with its server; None where none did."""
+    if JOBS.get(workspace.id) is not None:
+        return None
+    return recovery.interrupted(workspace.folder)
 
 
 def discard(workspace: Workspace) -> None:
     """Forget a stopped run."""
     JOBS.drop(workspace.id)
-    (workspace.folder / CHECKPOINT).unlink(missing_ok=True)
+    recovery.forget(workspace.folder)
 
 
 def can_continue(workspace: Workspace, record: RunRecord | None) -> bool:

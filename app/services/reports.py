@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import shlex
 import shutil
 import subprocess
@@ -26,6 +27,10 @@ from imop_engine.study.data import MONTHS
 SHELL: Final = "shell"  # folder of a run with its data as files for the command line
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 PDF_SECONDS: Final = 60
+SEALED: Final = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    "style-src 'unsafe-inline'; img-src data:; font-src data:\">"
+)
 PICTURES: Final[dict[str, str]] = {
     "frontier": "Frontier",
     "returns": "Returns",
@@ -96,6 +101,21 @@ def _browser() -> str | None:
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
+def _sandbox() -> tuple[str, ...]:
+    """A browser that is run by the system's owner has no sandbox; everyone else's has one.
+
+    What it prints is our own page, in which the template escapes whatever came from outside, and
+    which may load and run nothing (`SEALED`).
+    """
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return ("--no-sandbox",) if root else ()
+
+
+def sealed(page: str) -> str:
+    """The page with the rule that it runs no script and loads nothing."""
+    return page.replace("<head>", f"<head>{SEALED}", 1)
+
+
 def pdf(page: str) -> bytes:
     """The report as PDF, printed by the browser that is installed here, without its network."""
     browser = _browser()
@@ -103,10 +123,12 @@ def pdf(page: str) -> bytes:
         raise AppError("A PDF needs Chromium or Chrome on this machine; the HTML report prints.")
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "report.html", Path(folder) / "report.pdf"
-        source.write_text(page, encoding="utf-8")
+        source.write_text(sealed(page), encoding="utf-8")
         command = [
-            browser, "--headless", "--disable-gpu", "--no-sandbox", "--no-pdf-header-footer",
-            "--disable-background-networking", "--proxy-server=127.0.0.1:9",
+            browser, "--headless", "--disable-gpu", *_sandbox(), "--no-pdf-header-footer",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--disable-default-apps", "--no-first-run", "--no-pings", "--disable-extensions",
+            "--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND",
             f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri(),
         ]  # fmt: skip
         try:

@@ -35,6 +35,7 @@ def page() -> None:
     try:
         learn_settings.choose(state)
         _buttons(state)
+        _left_behind(state)
         job = state.job
         if job is not None and job.status in ("running", "stopped"):
             _watch(state, job)
@@ -70,7 +71,7 @@ def _buttons(state: AppState) -> None:
         )
         if learning.can_resume(workspace):
             if st.button(
-                "Resume",
+                "Write it again" if job is not None and job.unsaved else "Resume",
                 icon=":material/play_arrow:",
                 key="learn_resume",
                 help="Goes on with the next investor, with the same digits as without a stop.",
@@ -88,9 +89,22 @@ def _buttons(state: AppState) -> None:
             _begin(state, learning.start)
 
 
+def _left_behind(state: AppState) -> None:
+    """What a server that died left of a run."""
+    said = learning.interrupted(state.workspace)
+    if said is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="interrupted"):
+        st.info(said, icon=":material/history_toggle_off:")
+        if st.button("Forget it", key="learn_forget", help="Removes what was left of that run."):
+            learning.discard(state.workspace)
+            st.rerun()
+
+
 def _begin(state: AppState, how: Callable[[Workspace, RunStore], Job]) -> None:
-    state.workspace.learn = learn_settings.chosen(state)
-    state.workspace.save()
+    if how is not learning.resume:
+        state.workspace.learn = learn_settings.chosen(state)
+        state.save()
     job = how(state.workspace, state.store)
     learning.wait_briefly(job, BRIEF_SECONDS)
     st.rerun()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from imop_app.components import frame, show
-from imop_app.services import reports, results
+from imop_app.services import reports, results, summary
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
 from imop_app.store import RunRecord
@@ -22,6 +24,7 @@ def page() -> None:
         "two, or make one again from a shell or from Python.",
     )
     records = state.store.list()
+    _undo(state)
     if not records:
         with show.empty(
             ":material/history:",
@@ -91,7 +94,7 @@ def _one(state: AppState, record: RunRecord) -> None:
                 icon=":material/open_in_new:",
                 type="primary",
                 key="run_open",
-                help="Shows this run on all pages and brings back its data and settings.",
+                help="Shows this run on all pages; asks before your choices are replaced.",
             ):
                 _open(state, record)
             if st.button("Delete", icon=":material/delete:", key="run_delete"):
@@ -106,13 +109,54 @@ def _one(state: AppState, record: RunRecord) -> None:
 
 
 def _open(state: AppState, record: RunRecord) -> None:
-    if record.settings is not None:
-        state.choose_market(record.settings.market)
-        state.choose_investors(record.settings.investors)
-        state.choose_learning(record.settings.learn)
-    state.show_run(record.id)
+    now = state.workspace.settings
+    if record.settings is None or now is None or _same(record, state):
+        _show(state, record, inputs=True)
+    else:
+        _ask(state, record)
+
+
+def _same(record: RunRecord, state: AppState) -> bool:
+    return not summary.changes(replace(state.workspace, run=record.id), state.store)
+
+
+def _show(state: AppState, record: RunRecord, inputs: bool) -> None:
+    state.open_run(record, inputs)
     state.forget_widgets()
     frame.go(state, "frontier")
+
+
+@st.dialog("Bring back its data and settings too?")
+def _ask(state: AppState, record: RunRecord) -> None:
+    changed = summary.changes(replace(state.workspace, run=record.id), state.store)
+    st.markdown(
+        f"**{show.escape(record.label)}** was learned from other choices than those of now "
+        f"({', '.join(changed)}). Showing the run leaves your choices as they are; bringing them "
+        "back replaces them, and can be undone on this page."
+    )
+    with st.container(horizontal=True):
+        if st.button("Only show the run", type="primary", key="run_open_only"):
+            _show(state, record, inputs=False)
+        if st.button("Replace my choices", key="run_open_all"):
+            _show(state, record, inputs=True)
+        if st.button("Cancel", key="run_open_no"):
+            st.rerun()
+
+
+def _undo(state: AppState) -> None:
+    """Offer what was chosen before an old run was opened."""
+    before = state.workspace.before
+    if before is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="undo_open"):
+        st.info(
+            f"Your choices were replaced when **{show.escape(before.opened)}** was opened.",
+            icon=":material/undo:",
+        )
+        if st.button("Bring mine back", key="run_undo", help="As before you opened that run."):
+            state.undo_open()
+            state.forget_widgets()
+            st.rerun()
 
 
 @st.dialog("Delete this run?")

@@ -31,6 +31,7 @@ LOG = logging.getLogger("imop")
 EXAMPLE_ANCHOR: Final = "AAPL=0.08"
 EXAMPLE_CAP: Final = "AAPL=0.3"
 EXAMPLE_CASH: Final = "Cash=2%"
+LONGEST_NUMBER: Final = 9  # digits of a whole number that anybody means
 PLUS_MINUS: Final = r"±|\+/-|\+-"
 
 
@@ -100,8 +101,10 @@ def prepare() -> None:
 
 def make_folder(out: Path) -> Path:
     """Make the folder for results before any work is done, so that none is lost."""
+    from imop_engine import disk
+
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        disk.own_folder(out)
         if not os.access(out, os.W_OK):
             raise PermissionError(13, "permission denied")
     except OSError as error:
@@ -188,7 +191,7 @@ def parse_weights(text: str) -> int | str:
     """Read the option --weights: a whole number, or 'exact'; the learner's options check it."""
     if text == "exact":
         return text
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER:
         return int(text)
     raise InvalidInput(
         f"--weights is {text!r}; give a whole number from 2 up, for example 41, or 'exact'."

@@ -6,6 +6,7 @@ Imports of the engine are inside the functions: a module of commands is loaded f
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -21,7 +22,7 @@ from imop_engine.commands.options import (
     YahooOptions,
     grouped,
 )
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import InvalidInput, OldStudy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,10 @@ def frontier(
         typer.Option("--study", help="Folder of a study: the frontier that was estimated."),
     ] = None,
     points: Annotated[
-        int, typer.Option(min=2, help="Points along the curve; turning points come on top.")
+        int,
+        typer.Option(
+            min=2, max=1_000_000, help="Points along the curve; turning points come on top."
+        ),
     ] = 60,
     out: Annotated[
         Path | None,
@@ -89,7 +93,11 @@ def frontier(
 def _estimated(folder: Path) -> Frontier:
     from imop_engine.storage import load_study
 
-    study = load_study(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OldStudy)  # said as a sentence instead
+        study = load_study(folder)
+    for remark in study.remarks:
+        common.LOG.warning(remark)
     common.prepare()
     return study.frontier
 

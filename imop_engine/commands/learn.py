@@ -138,6 +138,7 @@ class KnownReturns:
         typer.Option(
             "--months",
             min=2,
+            max=100_000,
             help="Months that --expected and --covariance come from; then they count as estimates.",
         ),
     ] = None

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # A checkpoint is written this often while learning: a stop loses no more than that.
 CHECKPOINT_SECONDS: Final = 2.0
-UNFINISHED: Final = "unfinished.npz"
 ANCHOR_PORTFOLIO: Final = "market.csv=0.06"
 ROLE: Final = "Client=investor"
 SENTENCES_SHOWN: Final = 6
@@ -187,7 +186,7 @@ class Checkpoint:
     """
 
     def __init__(self, out: Path) -> None:
-        from imop_engine.storage import CHECKPOINT, INPUTS
+        from imop_engine.storage import CHECKPOINT, INPUTS, UNFINISHED
 
         self._path = out / UNFINISHED
         self._finished = out / INPUTS / CHECKPOINT
@@ -205,7 +204,6 @@ class Checkpoint:
         from imop_engine.study import save_state
 
         if now or time.monotonic() - self._written >= CHECKPOINT_SECONDS:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             save_state(state, self._path)
             self._written = time.monotonic()
 
@@ -219,12 +217,9 @@ def write(study: Study, out: Path, also: Sequence[str], command: str) -> None:
         also: Endings of single files that hold all tables.
         command: The line of the shell that makes the study again.
     """
-    from imop_engine.storage import export_study, save_study
+    from imop_engine.storage import save_study
 
-    save_study(study, out, command=command)
-    (out / UNFINISHED).unlink(missing_ok=True)
-    for ending in also:
-        export_study(study, out / f"study.{ending}")
+    save_study(study, out, command=command, also=also)  # a checkpoint goes in the same step
 
 
 def show(study: Study, out: Path | None) -> None:

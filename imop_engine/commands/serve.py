@@ -5,6 +5,7 @@ Streamlit is imported inside the function: it takes a second, which no other com
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import socket
 import sys
@@ -18,6 +19,11 @@ from imop_engine.errors import InvalidInput
 
 DEFAULT_PORT: Final = 8501
 LOOPBACK: Final = "127.0.0.1"
+WILDCARDS: Final = ("0.0.0.0", "::")
+WHO: Final = (
+    "Every computer that reaches this address sees, changes and deletes all workspaces: there are "
+    "no accounts, and nothing is encrypted on the way."
+)
 
 
 def serve(
@@ -28,6 +34,10 @@ def serve(
     address: Annotated[
         str, typer.Option(help="Address to listen on; the default is this computer only.")
     ] = LOOPBACK,
+    share: Annotated[
+        bool,
+        typer.Option("--share", help="Let others in: needed for an --address that others reach."),
+    ] = False,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = False,
@@ -35,13 +45,18 @@ def serve(
     """Start the app and print its address; Ctrl-C ends it."""
     chosen = port or DEFAULT_PORT
     _require_free(address, chosen)
+    _require_sharing(address, share)
     # By name: the engine's modules import nothing of the app, which builds on them. On a new
     # machine this starts compiling, so that it goes on while the server starts.
     import_module("imop_app.warmup").prepare()
     with as_file(files("imop_app") / "main.py") as page:
         from streamlit.web.cli import main as streamlit
 
-        typer.echo(f"IMOP Studio: http://{_reachable(address)}:{chosen}  (Ctrl-C ends it)")
+        import_module("imop_app.doors").close(address)
+        shown = _in_address(_reachable(address))
+        typer.echo(f"IMOP Studio: http://{shown}:{chosen}  (Ctrl-C ends it)")
+        if not is_loopback(address):
+            typer.echo(WHO)
         sys.stdout.flush()
         options = {
             "server.address": address,
@@ -55,8 +70,43 @@ def serve(
         streamlit.main(args=["run", str(page), *flags], standalone_mode=False)
 
 
+def is_loopback(address: str) -> bool:
+    """Whether only this computer reaches an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
+
+
+def _require_sharing(address: str, share: bool) -> None:
+    if not share and not is_loopback(address):
+        raise InvalidInput(
+            f"--address {address} lets other computers in, and the app has no accounts: whoever "
+            "reaches it sees, changes and deletes all workspaces. Add --share if that is what you "
+            f"want, or leave --address out to serve this computer only ({LOOPBACK})."
+        )
+
+
 def _reachable(address: str) -> str:
-    return "localhost" if address in {"0.0.0.0", "::"} else address
+    """The address to type on another computer; a wildcard is none."""
+    if address not in WILDCARDS:
+        return address
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            # an address of the documentation: connecting a datagram socket sends nothing
+            probe.connect(("2001:db8::1" if ":" in address else "192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _require_free(address: str, port: int) -> None:

@@ -38,7 +38,9 @@ MONTHS: Final = 120
 class WeightOptions:
     """How many investors, and how their weights on return are distributed."""
 
-    investors: Annotated[int, typer.Option("--investors", min=1, help="How many.")] = 1000
+    investors: Annotated[
+        int, typer.Option("--investors", min=1, max=10_000_000, help="How many.")
+    ] = 1000
     weights: Annotated[
         str, typer.Option(help=f"Weights on return: {', '.join(DRAWN[:-1])} or {DRAWN[-1]}.")
     ] = "normal"

@@ -29,6 +29,8 @@ MAD_TO_SD: Final = 1.4826  # the median absolute deviation of a normal variable,
 # Nearer than one percentage point of holdings nobody is far, however exact everyone else is: data
 # without noise have a spread of 1e-16, rounded data one below their own rounding.
 OUTLIER_FLOOR: Final = 0.01
+# Portfolios whose differences are this share of themselves are the same, but for rounding.
+ALIKE: Final = 1e-24
 # A holding nearer to its bound than this is at its bound; the frontier is exact to about 1e-12.
 AT_BOUND: Final = 1e-9
 # A projection this near a turning point (in lam, relative) is at it: it was clamped there.
@@ -187,7 +189,8 @@ def explained_share(decisions: Matrix, distances: Vector) -> float:
         return float("nan")
     spread = float(np.sum((decisions - decisions.mean(axis=0)) ** 2))
     missed = float(np.sum(distances**2))
-    return 1.0 - missed / spread if spread > 0 else float(missed == 0.0)
+    alike = spread <= ALIKE * float(np.sum(decisions**2))  # but for the error of computing
+    return float(missed <= spread) if alike else 1.0 - missed / spread
 
 
 def outlier_threshold(distances: Vector, floor: float = OUTLIER_FLOOR) -> float:

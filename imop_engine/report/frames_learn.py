@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from imop_engine.arguments import Vector
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
 from imop_engine.problem import Problem
 from imop_engine.report.frames import weight_edges
+from imop_engine.sentences.numbers import aversion, explained
 
 OTHERS: Final = "other assets"
 # What is known of a return is where it is not: it has an end or two, and no estimate.
@@ -211,16 +212,20 @@ def band(study: Any) -> pd.DataFrame | None:
     return table[["risk", "low", "high"]]
 
 
+def _text(form: str | Callable[[float], str], value: float) -> str:
+    return form.format(value) if isinstance(form, str) else form(value)
+
+
 def compared_figures(left: dict[str, Any], right: dict[str, Any]) -> pd.DataFrame:
     """figure, A, B: the numbers of two runs, each as text in its own unit."""
-    shown = {
+    shown: dict[str, tuple[str, str | Callable[[float], str]]] = {
         "Investors learned from": ("rounds", "{:,.0f}"),
-        "Holdings explained": ("explained", "{:.2%}"),
+        "Holdings explained": ("explained", explained),
         "Outliers": ("outliers", "{:,.0f}"),
         "Left on the table, mean per year": ("mean_gap", "{:.3%}"),
         "Outliers by what they leave": ("gap_outliers", "{:,.0f}"),
         "Median weight on return": ("median_weight", "{:.3f}"),
-        "Median risk aversion": ("median_risk_aversion", "{:.2f}"),
+        "Median risk aversion": ("median_risk_aversion", aversion),
         "Updates certified": ("certified", "{:.1%}"),
         "Error against the truth": ("raw_error", "{:.4f}"),
         "Error after shift and scale": ("aligned_error", "{:.4f}"),
@@ -230,6 +235,6 @@ def compared_figures(left: dict[str, Any], right: dict[str, Any]) -> pd.DataFram
     for label, (name, form) in shown.items():
         values = [figures.get(name) for figures in (left, right)]
         if any(value is not None for value in values):
-            texts = ["–" if value is None else form.format(value) for value in values]
+            texts = ["–" if value is None else _text(form, value) for value in values]
             rows.append({"figure": label, "A": texts[0], "B": texts[1]})
     return pd.DataFrame(rows)

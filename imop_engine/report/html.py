@@ -31,6 +31,8 @@ from imop_engine.report.trust import verdict_values
 from imop_engine.sentences import investors, run
 from imop_engine.sentences.numbers import (
     MISSING,
+    aversion,
+    explained,
     number_cell,
     percent_cell,
     points_cell,
@@ -84,9 +86,9 @@ def _opening(study: Study) -> dict[str, Any]:
     known = sum(count for name, count in status.items() if name in LEARNED_STATUSES)
     cards = [
         (f"{figures['rounds']:,}", "portfolios learned from"),
-        (f"{figures['explained']:.1%}", "of the variation in holdings explained by one frontier"),
+        (explained(figures["explained"]), "of the variation in holdings explained by one frontier"),
         (f"{known} of {figures['assets']}", "returns that the holdings and the anchors fix"),
-        (f"{figures['median_risk_aversion']:.2f}", f"median risk aversion{given_anchors(study)}"),
+        (aversion(figures["median_risk_aversion"]), f"median risk aversion{given_anchors(study)}"),
     ]
     return {
         "lead": run.lead(figures["assets"], figures["rounds"]),

@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from imop_engine.sentences.numbers import parameters, percent_and_points
+from imop_engine.sentences.numbers import NOT_DEFINED, aversion, parameters, percent_and_points
+from imop_engine.sentences.numbers import explained as explained_share
 
 # A p-value below this is read as a contradiction, as everywhere in statistics.
 CONTRADICTED: Final = 0.05
@@ -25,8 +26,14 @@ def fit_sentence(explained: float, investors: int, outliers: int, threshold: flo
         One sentence.
     """
     who = str(outliers) if outliers else "none"
+    share = explained_share(explained)
+    reason = ""
+    if share == NOT_DEFINED:
+        reason = " (the portfolios do not differ)"
+    elif explained < 0.0:
+        reason = " (the average portfolio is nearer to them)"
     return (
-        f"One frontier explains {explained:.1%} of the variation in the holdings of {investors} "
+        f"One frontier explains {share}{reason} of the variation in the holdings of {investors} "
         f"investors; {who} of them lie{'s' if outliers < 2 else ''} further than {threshold:.3g} "
         "from it."
     )
@@ -106,9 +113,14 @@ def median_preference(weight: float, risk_aversion: float, given: str) -> str:
         given: what it hangs on, ", given the anchors".
     """
     return (
-        f"The median weight on return is {weight:.3f}, a risk aversion of {risk_aversion:.2f}"
-        f"{given}."
+        f"The median weight on return is {weight:.3f}, a risk aversion of "
+        f"{_aversion_said(risk_aversion)}{given}."
     )
+
+
+def _aversion_said(risk_aversion: float) -> str:
+    said = aversion(risk_aversion)
+    return f"{said} (return hardly counts there)" if said == NOT_DEFINED else said
 
 
 def median_preference_short(weight: float, risk_aversion: float, given: str) -> str:
@@ -119,7 +131,8 @@ def median_preference_short(weight: float, risk_aversion: float, given: str) -> 
         risk_aversion: the same as the price of risk.
         given: what it hangs on, ", given the anchors".
     """
-    return f"Median weight on return {weight:.3f}, median risk aversion {risk_aversion:.2f}{given}."
+    said = _aversion_said(risk_aversion)
+    return f"Median weight on return {weight:.3f}, median risk aversion {said}{given}."
 
 
 def best_family(name: str, values: dict[str, float], p_value: float) -> str:

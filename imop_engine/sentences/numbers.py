@@ -8,6 +8,9 @@ from typing import Final
 import numpy as np
 
 MISSING: Final = "–"  # stands where there is no number
+NOT_DEFINED: Final = "not defined"
+# A weight on return below 0.02: there the next grid point of any fit is twice or half of it.
+MOST_AVERSE: Final = 98.0
 
 
 def percent(value: float) -> str:
@@ -86,10 +89,21 @@ def number_cell(value: float) -> str:
 def explained(share: float) -> str:
     """A share of the variation explained; below zero the average portfolio would do better.
 
-    >>> explained(0.9312), explained(-0.2)
-    ('93.1%', 'nothing')
+    >>> explained(0.9312), explained(-0.2), explained(float("nan"))
+    ('93.1%', 'nothing', 'not defined')
     """
+    if not np.isfinite(share):
+        return NOT_DEFINED
     return f"{share:.1%}" if share >= 0.0 else "nothing"
+
+
+def aversion(risk_aversion: float) -> str:
+    """A risk aversion; beyond the most that a weight can tell from "risk alone counts", none.
+
+    >>> aversion(2.5), aversion(201.0), aversion(float("inf"))
+    ('2.50', 'not defined', 'not defined')
+    """
+    return f"{risk_aversion:.2f}" if 0.0 <= risk_aversion <= MOST_AVERSE else NOT_DEFINED
 
 
 def some(names: Sequence[str], most: int) -> str:

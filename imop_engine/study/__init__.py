@@ -33,5 +33,5 @@ _MOVED_TO_STORAGE = ("export_study", "load_study", "save_study")
 
 def __getattr__(name: str) -> Any:
     if name in _MOVED_TO_STORAGE:
-        return getattr(import_module("imop_engine.storage"), name)
+        return getattr(import_module("imop_engine"), name)
     raise AttributeError(f"module 'imop_engine.study' has no attribute {name!r}")

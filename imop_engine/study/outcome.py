@@ -55,6 +55,7 @@ class Study:
     state: StudyState
     seconds: float
     estimate: StudyEstimate | None = None  # all portfolios together; None: the stream's end alone
+    remarks: tuple[str, ...] = ()  # what was noticed when it was opened from its folder
 
     @property
     def rounds(self) -> int:

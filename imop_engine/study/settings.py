@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from imop_engine import gate
 from imop_engine.arguments import Vector, asset
 from imop_engine.errors import InvalidInput
 from imop_engine.learner_options import DISTANCE, LearnerOptions
@@ -21,6 +22,7 @@ Portfolio = tuple[tuple[str, float], ...]  # (asset, share) pairs
 Anchor = tuple[str | Portfolio, float, float]
 
 
+@gate.noun
 @dataclass(frozen=True)
 class StudySettings:
     """How to learn, and what is known beforehand.
@@ -76,6 +78,8 @@ class StudySettings:
     notes: str = ""
 
     def __post_init__(self) -> None:
+        gate.whole(0)("seed", self.seed)
+        gate.text("by", self.by, none=True)
         object.__setattr__(self, "anchors", _anchors(self.anchors))
         if self.errors not in ERRORS:
             raise InvalidInput(

@@ -6,21 +6,23 @@ The file is numpy's npz without pickle, so opening one that somebody sent runs n
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
+from imop_engine import disk
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
 from imop_engine.learner_state import LearnerState
 from imop_engine.study.settings import StudySettings
 
-FORMAT: Final = 2  # 1 had private names of the learner in it; it is still read
-READS: Final = (1, FORMAT)
+# 1 had private names of the learner in it, 2 no digest of its content; both are still read
+FORMAT: Final = 3
+READS: Final = (1, 2, FORMAT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +64,7 @@ class PortfolioDigest:
 
 
 def save_state(state: StudyState, path: Path | str) -> None:
-    """Write a checkpoint. It replaces an older one only when it is whole."""
-    target = Path(path)
+    """Write a checkpoint. It replaces an older one only when it is whole and on the disk."""
     about = {
         "format": FORMAT,
         "settings": state.settings.to_dict(),
@@ -76,31 +77,51 @@ def save_state(state: StudyState, path: Path | str) -> None:
     }
     arrays |= {"equalities": state.equalities, "values": state.values}
     arrays["about"] = np.array(json.dumps(about))
-    half = target.with_name(target.name + ".part")
-    with half.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    half.replace(target)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays, digest=np.array(_content_digest(arrays)))
+    disk.write_whole(Path(path), buffer.getvalue())
 
 
-def load_state(path: Path | str) -> StudyState:
-    """Read a checkpoint that `save_state` wrote."""
-    source = Path(path)
-    if not source.is_file():
-        raise InvalidInput(f"{source}: there is no such checkpoint; start without resuming.")
+def _content_digest(arrays: dict[str, Any]) -> str:
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def load_state(path: Path | str | IO[bytes], called: str = "") -> StudyState:
+    """Read a checkpoint that `save_state` wrote.
+
+    Args:
+        path: The file, or its content.
+        called: What a content is called in errors.
+    """
+    if isinstance(path, (str, Path)):
+        called = str(path)
+        if not Path(path).is_file():
+            raise InvalidInput(f"{called}: there is no such checkpoint; start without resuming.")
     try:
-        with np.load(source, allow_pickle=False) as file:
+        with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
+        known = arrays.pop("digest", None)
+        whole = known is None or str(known) == _content_digest(arrays)
         about = json.loads(str(arrays.pop("about")))
         version = int(about["format"])
+        if version == FORMAT and (known is None or not whole):
+            raise ValueError("its content is not what was saved")
         state = _state_of(about, arrays) if version in READS else None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    # a damaged file can make its reader raise anything, the memory it asks for included
+    except (Exception, MemoryError, RecursionError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise InvalidInput(
-            f"{source} is not a checkpoint of a study, or it is damaged ({error}); start without "
+            f"{called} is not a checkpoint of a study, or it is damaged ({reason}); start without "
             "resuming."
         ) from None
     if state is None:
         raise InvalidInput(
-            f"{source} is a checkpoint of format {version}, this version reads {FORMAT}; start "
+            f"{called} is a checkpoint of format {version}, this version reads {FORMAT}; start "
             "without resuming."
         )
     return state

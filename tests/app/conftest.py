@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from imop_app.jobs import JOBS
-from imop_app.services import learning
 from imop_engine import warm
 
 
@@ -21,7 +20,6 @@ def prepared():
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("IMOP_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("IMOP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(learning, "HEAD_START", 0.0)  # nobody looks at these pages
     # Streamlit makes the script it tests the main module and leaves it there; processes that a
     # later test starts would run it again.
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from app_harness import PATIENCE, SMALL, page, workspace
+from imop_app import recovery
+from imop_app import state as app_state
 from imop_app.components import status
 from imop_app.jobs import JOBS, TRAIL_POINTS, Job, JobBook
 from imop_app.services import learning, reports, results, summary
@@ -100,17 +102,19 @@ def test_a_stopped_run_resumes_after_a_restart_of_the_server(monkeypatch):
     stopped_at_a_known_step(parts, monkeypatch)
     fresh = JobBook()  # what a new process starts with
     monkeypatch.setattr(learning, "JOBS", fresh)
+    monkeypatch.setattr(app_state, "JOBS", fresh)
     assert learning.can_resume(parts.workspace)
     resumed = learning.resume(parts.workspace, parts.store)
     resumed.wait(PATIENCE)
     assert resumed.status == "finished", resumed.error
-    assert not learning.can_resume(parts.workspace), "the checkpoint is used up"
+    assert parts.adopt()
+    assert not recovery.can_go_on(parts.workspace.folder), "the checkpoint is used up"
     np.testing.assert_array_equal(parts.store.open(resumed.run).theta, shown(whole).theta)
 
 
 def test_the_strip_offers_to_resume_after_a_restart_of_the_server():
     of = state()
-    (of.workspace.folder / learning.CHECKPOINT).write_bytes(b"")
+    (of.workspace.folder / recovery.CHECKPOINT).write_bytes(b"")
     links = [link.proto.label for link in page("market").get("page_link")]
     assert "Stopped: resume" in links
 
@@ -153,7 +157,7 @@ def test_what_nobody_foresaw_is_told_as_our_fault_and_goes_with_the_settings():
     job = Job(
         of.settings,
         steps,
-        lambda study: ("run-1", lambda: None),
+        lambda study: "run-1",
         "odd",
         describe_error=describe_error,
     )
@@ -285,14 +289,13 @@ def test_half_a_run_that_a_dead_server_left_is_not_listed():
     assert of.store.list() == []
 
 
-def test_a_run_is_listed_while_it_is_written_and_not_if_that_fails():
+def test_a_run_is_not_listed_before_it_is_whole():
     of = state()
     about = RunRecord("", "new", time.time(), "market", "people", 1, 0.5, 0.1, None)
-    named = of.store.announce(about)
-    assert [one.id for one in of.store.list()] == [named.id]
     with pytest.raises(AttributeError):
-        of.store.keep(None, named.id)  # no study to write
+        of.store.keep(None, about)  # no study to write
     assert of.store.list() == []
+    assert list(Path(of.store.folder).iterdir()) == []
 
 
 def test_a_damaged_record_hides_its_run_and_no_other():
@@ -326,7 +329,7 @@ class FakeStep:
 def test_the_trail_of_a_long_run_stays_short_and_has_its_newest_step():
     settings = Settings(MarketSettings(), SMALL, PLAIN)
     steps = [FakeStep(done) for done in range(10_000)] + [FakeStep(10_000, study="done")]
-    job = Job(settings, lambda: iter(steps), lambda study: ("run-1", lambda: None), "long")
+    job = Job(settings, lambda: iter(steps), lambda study: "run-1", "long")
     job.start()
     job.wait(PATIENCE)
     trail = job.trail()

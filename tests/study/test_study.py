@@ -182,9 +182,9 @@ def test_a_checkpoint_of_a_later_format_is_refused(study, tmp_path):
     save_state(study.state, path)
     with np.load(path) as file:
         arrays = dict(file)
-    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 2', '"format": 3'))
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 3', '"format": 4'))
     np.savez(path, **arrays)
-    with pytest.raises(InvalidInput, match="is a checkpoint of format 3, this version reads 2"):
+    with pytest.raises(InvalidInput, match="is a checkpoint of format 4, this version reads 3"):
         load_state(path)
 
 
@@ -422,6 +422,7 @@ def test_the_folder_holds_nothing_that_runs(study, tmp_path):
         "checks.csv", "differences.csv", "sources.csv",
         "report.html", "inputs/moments.csv", "inputs/portfolios.parquet",
         "inputs/attributes.parquet", "inputs/reading.csv", "inputs/checkpoint.npz",
+        "manifest.json",
     }  # fmt: skip
     with np.load(tmp_path / "inputs" / "checkpoint.npz", allow_pickle=False) as file:
         assert all(file[name].dtype != object for name in file.files)

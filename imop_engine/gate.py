@@ -1,0 +1,230 @@
+"""One gate for what comes from outside: public functions are called through it.
+
+Arguments that have the same name everywhere have the same rule everywhere, written once below.
+Whatever a function cannot use all the same ends in our own error, which says what was given and how
+the function is called; the first error stays attached for whoever looks for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from imop_engine.errors import ImopError, InvalidInput
+
+T = TypeVar("T")
+Rule = Callable[[str, Any], None]
+# What numpy, pandas and Python themselves say of things they cannot use.
+FOREIGN: Final = (
+    TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError,
+    MemoryError, AssertionError, NotImplementedError, BufferError, np.linalg.LinAlgError,
+)  # fmt: skip
+SHOWN: Final = 60  # characters of what was given
+
+
+def whole(least: int, none: bool = False) -> Rule:
+    """A whole number from `least` up, or nothing at all."""
+
+    def check(name: str, value: Any) -> None:
+        if value is None and none:
+            return
+        number = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+        if not number or value < least or value >= 2**63:
+            raise InvalidInput(
+                f"{name} is {shown(value)}; give a whole number from {least} up"
+                f"{', or None' if none else ''}."
+            )
+
+    return check
+
+
+def number(least: float, above: bool = False, none: bool = False) -> Rule:
+    """A finite number.
+
+    Args:
+        least: The least that is right.
+        above: Whether the least itself is wrong.
+        none: Whether nothing at all is right too.
+    """
+
+    def check(name: str, value: Any) -> None:
+        if value is None and none:
+            return
+        real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+        if not real or not _is_finite(value) or value < least or (above and value == least):
+            bound = f"{'above' if above else 'from'} {least:g}{'' if above else ' up'}"
+            raise InvalidInput(
+                f"{name} is {shown(value)}; give a number {bound}{', or None' if none else ''}."
+            )
+
+    return check
+
+
+def truth_value(name: str, value: Any) -> None:
+    """Yes or no."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(f"{name} is {shown(value)}; give True or False.")
+
+
+def text(name: str, value: Any, none: bool = False) -> None:
+    """A text, or nothing at all.
+
+    Args:
+        name: What it is called in errors.
+        value: What was given.
+        none: Whether nothing is right too.
+    """
+    if not isinstance(value, str) and not (value is None and none):
+        raise InvalidInput(f"{name} is {shown(value)}; give a text{' or None' if none else ''}.")
+
+
+def distance(name: str, value: Any) -> None:
+    """A number from 0 up, infinity too, or nothing at all."""
+    if value is None or (isinstance(value, float) and value == math.inf):
+        return
+    number(0.0, none=True)(name, value)
+
+
+def of_class(kind: str, made_by: str) -> Rule:
+    """Something of a class of ours, or of numpy's, named to spare the import."""
+
+    def check(name: str, value: Any) -> None:
+        if kind not in {one.__name__ for one in type(value).__mro__}:
+            raise InvalidInput(f"{name} is {shown(value)}; give {made_by}.")
+
+    return check
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "problem": of_class("Problem", "a problem, as portfolio_problem makes it"),
+    "frontier": of_class("Frontier", "a frontier, as efficient_frontier makes it"),
+    "study": of_class("Study", "a study, as run_study makes it"),
+    "rng": of_class("Generator", "a generator of numpy, np.random.default_rng(0) say"),
+    "node_limit": whole(3),
+    "seed": whole(0),
+    "draws": whole(1),
+    "iterations": whole(1),
+    "noise_sd": number(0.0, none=True),
+    "risk_aversion": number(0.0, above=True),
+    "radius": number(0.0, above=True),
+    "limit": distance,
+    "undetermined": truth_value,
+}
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except (OverflowError, TypeError, ValueError):
+        return False
+
+
+def shown(value: Any) -> str:
+    """What was given, in a few characters."""
+    if isinstance(value, (bool, int, float, str, type(None))) and not _is_long(value):
+        text = repr(value)
+        return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    if isinstance(value, int):
+        return "a whole number of very many digits"
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return f"{_a(type(value).__name__)} of shape {shape}"
+    return _a(type(value).__name__)
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > 10**SHOWN
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
+def gated(function: Callable[..., T]) -> Callable[..., T]:
+    """The same function behind the gate."""
+    signature = inspect.signature(function)
+    name = function.__name__
+
+    @functools.wraps(function)
+    def called(*arguments: Any, **options: Any) -> T:
+        try:
+            given = signature.bind(*arguments, **options).arguments
+        except TypeError as error:
+            raise InvalidInput(f"{name} {_plainly(error)}; call it as {form(function)}.") from error
+        for one, value in given.items():
+            if one in RULES and value is not signature.parameters[one].default:
+                RULES[one](one, value)
+        return within(name, function, *arguments, **options)
+
+    return called
+
+
+def within(name: str, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Call a function; what it cannot use ends in our own error.
+
+    Args:
+        name: What the function is called.
+        function: The function.
+        *arguments: Its arguments.
+        **options: Those by name.
+    """
+    try:
+        return function(*arguments, **options)
+    except ImopError:
+        raise
+    except FOREIGN as error:
+        said = [shown(one) for one in arguments]
+        said += [f"{key}={shown(one)}" for key, one in options.items()]
+        raise InvalidInput(
+            f"{name} cannot use what it was given, ({', '.join(said)}): "
+            f"{_plainly(error) or type(error).__name__}. Call it as {form(function)}; "
+            f"help(imop_engine.{name}) says what each of them is."
+        ) from error
+
+
+def method(function: Callable[..., T]) -> Callable[..., T]:
+    """A method behind the gate: what it cannot use ends in our own error."""
+    name = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def called(self: Any, *arguments: Any, **options: Any) -> T:
+        try:
+            return function(self, *arguments, **options)
+        except ImopError:
+            raise
+        except FOREIGN as error:
+            said = [shown(one) for one in arguments]
+            said += [f"{key}={shown(one)}" for key, one in options.items()]
+            raise InvalidInput(
+                f"{name} cannot use what it was given, ({', '.join(said)}): "
+                f"{_plainly(error) or type(error).__name__}. Call it as {form(function)}."
+            ) from error
+
+    return called
+
+
+def noun(kind: type[T]) -> type[T]:
+    """A class whose making goes through the gate."""
+    kind.__init__ = method(kind.__init__)  # type: ignore[method-assign]
+    return kind
+
+
+def form(function: Callable[..., Any]) -> str:
+    """How a function is called: its name and its arguments."""
+    names = [
+        one.name if one.default is one.empty else f"{one.name}=…"
+        for one in inspect.signature(function).parameters.values()
+        if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+    name = function.__qualname__.removesuffix(".__init__")
+    return f"{name}({', '.join(names)})"
+
+
+def _plainly(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".")

@@ -1,0 +1,67 @@
+"""A little of every ordeal; `make torture` runs all of it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from imop_benchmarks.torture import __main__ as torture
+from imop_benchmarks.torture import fuzz
+from imop_benchmarks.torture.page import page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def calls():
+    return fuzz.right_calls()
+
+
+def test_every_call_is_right_before_it_is_made_nasty(calls):
+    for name, (function, arguments) in calls.items():
+        if name != "load_study":
+            assert fuzz.judged(name, lambda: function(**arguments)).ended == "right", name  # noqa: B023
+
+
+def test_nasty_calls_of_the_api_end_in_an_answer_or_in_our_error():
+    assert [one for one in fuzz.api_calls(torture.SHORT["api"], seed=1) if one.bad] == []
+
+
+@pytest.mark.slow
+def test_nasty_command_lines_end_in_an_answer_or_in_one_sentence():
+    trials = list(fuzz.shell_calls(torture.SHORT["shell"], seed=1))
+    assert [one for one in trials if one.bad] == []
+    assert {one.ended for one in trials} == {"right", "refused"}
+
+
+def test_what_takes_too_long_is_noticed(monkeypatch):
+    monkeypatch.setattr(fuzz, "LONGEST", 0.05)
+
+    def forever():
+        while True:
+            pass
+
+    assert fuzz.judged("forever", forever).ended == "hangs"
+    assert fuzz.judged("foreign", lambda: int("x")).ended == "foreign"
+
+
+@pytest.mark.slow
+def test_the_command_keeps_figures_and_writes_the_page(tmp_path):
+    record, written = tmp_path / "record.json", tmp_path / "page.md"
+    command = [sys.executable, "-m", "imop_benchmarks.torture", "damage", "--short"]
+    done = subprocess.run(
+        [*command, "--record", str(record), "--page", str(written)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = json.loads(record.read_text())
+    assert kept["damage"]["count"] == torture.SHORT["damage"]
+    assert written.read_text() == page(kept)
+    assert "| saved studies damaged" in written.read_text()
+
+
+def test_the_page_in_docs_is_that_of_the_kept_figures():
+    kept = json.loads((ROOT / "benchmarks" / "results" / "reliability.json").read_text())
+    assert (ROOT / "docs" / "reliability.md").read_text() == page(kept)
+    assert all(part["bad"] == [] for part in kept.values())
