@@ -1,7 +1,6 @@
 """A study: the same digits in any number of steps, stopped, resumed, continued, saved, opened."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ import reference
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.inference.estimate import estimate_returns
+from imop_engine.inference.estimating_equations import Refined
 from imop_engine.inference.estimators import HOLDINGS, errors_in_holdings, total_loss
 from imop_engine.population import simulate_population
 from imop_engine.simulate import simulate_investors
@@ -100,8 +100,10 @@ def test_equations_are_believed_up_to_half_more_than_the_least_loss(
     refine = "imop_engine.inference.estimators.refine_counts"
 
     def settled_at(theta):
-        return lambda *given: SimpleNamespace(theta=theta, converged=True)
+        return lambda *given, **chosen: Refined(theta, 0, True, 0.0)
 
+    every = np.ones(problem.n, bool)  # which assets are held is another question
+    monkeypatch.setattr("imop_engine.inference.estimators._held", lambda *given: every)
     monkeypatch.setattr(refine, settled_at(study.theta))
     best = errors_in_holdings(problem, held, 0.0, study.theta).theta
     least = total_loss(problem, held, best)
