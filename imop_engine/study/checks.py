@@ -32,7 +32,7 @@ VERDICTS: Final = {NOTE: "good", CAUTION: "caution", POOR: "poor"}
 NOISE: Final = 0.02  # error in a holding up to which intervals were seen to hold
 # The same where it is only in what investors hold: such errors grow with the holding or are
 # choices, and intervals take them for independent ones of one size.
-NOISE_IN_HELD: Final = 0.01
+NOISE_IN_HELD: Final = 0.005
 UNEVEN: Final = 1.6  # variance of squared distances; 0.8 to 1.4 times the usual where all err alike
 LITTLE_EXPLAINED: Final = 0.5
 HARDLY_EXPLAINED: Final = 0.25
@@ -43,7 +43,7 @@ SERIAL_ERRORS: Final = 5.0
 FEW: Final = 50
 TOO_FEW: Final = 15
 SHORT: Final = 120  # periods
-FOR_EACH_ASSET: Final = 8  # periods for each asset
+FOR_EACH_ASSET: Final = 15  # periods for each asset
 LOOSE: Final = 0.3  # error of the scale as a share of it
 PILED: Final = 0.5  # holdings an investor at one value beyond the frontier's
 TIED: Final = 0.10
@@ -117,7 +117,12 @@ def _fit(study: Study, add: Add) -> None:
     noise_sd = study.noise_sd
     if noise_sd is not None and noise_sd > NOISE:
         add("noise", CAUTION, say.noise(noise_sd, NOISE))
-    elif noise_sd is not None and noise_sd > NOISE_IN_HELD and _nothing_strays(study):
+    elif (
+        noise_sd is not None
+        and noise_sd > NOISE_IN_HELD
+        and _nothing_strays(study)
+        and not study.specification.only_rounded
+    ):
         add("noise", CAUTION, say.noise_in_held(noise_sd))
     if estimate is None:
         add("together", CAUTION, say.not_together())

@@ -204,10 +204,11 @@ def test_noise_little_explained_and_the_baseline_are_said():
         out = {}
         shares = {"errors in holdings": 0.1, "beliefs differ": 0.2, values["way"]: 0.2}
         shares |= {"implied returns": 0.3}
-        estimate = SimpleNamespace(found=SimpleNamespace(way=values["way"], explained=shares))
+        found = SimpleNamespace(way=values["way"], explained=shares, tiny=values.get("tiny", 0.015))
         study = SimpleNamespace(
-            estimate=estimate, noise_sd=values.get("noise", 0.01), dispersion=0.0312,
-            explained_elsewhere=values["explained"],
+            estimate=SimpleNamespace(found=found), noise_sd=values.get("noise", 0.01),
+            dispersion=0.0312, explained_elsewhere=values["explained"],
+            specification=SimpleNamespace(only_rounded=values.get("rounded", False)),
         )  # fmt: skip
         _fit(study, lambda name, severity, what: out.update({name: (severity, what.sentence)}))
         return out
@@ -215,6 +216,11 @@ def test_noise_little_explained_and_the_baseline_are_said():
     loud = said(way="errors in holdings", explained=0.9, noise=0.031)
     assert set(loud) == {"noise"}
     assert "3.10 %" in loud["noise"][1]
+    held = {"way": "errors in holdings", "explained": 0.9, "tiny": 0.0}
+    assert "nobody holds traces" in said(**held, noise=0.006)["noise"][1]
+    assert not said(**held, noise=0.004)
+    assert not said(**held, noise=0.006, rounded=True)
+    assert not said(**(held | {"tiny": 0.015}), noise=0.006)
     assert said(way="errors in holdings", explained=0.4)["explained"][0] == CAUTION
     assert said(way="errors in holdings", explained=0.2)["explained"][0] == POOR
     assert "3.12 % a year" in said(way="beliefs differ", explained=0.9)["beliefs"][1]
