@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from threadpoolctl import ThreadpoolController
 
+from imop_engine.errors import InvalidInput
+
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Positions = NDArray[np.intp]
@@ -89,8 +91,15 @@ def fit_missing(values: FloatArray, weights: FloatArray | None = None) -> Likeli
     # Threads of the linear algebra wait for one another on matrices as small as these: on a busy
     # machine two of them took 18 times as long as one.
     with _threads().limit(limits=1, user_api="blas"):
-        estimate, steps, settled = _maximise(stairs)
-        spread_of_mean = _mean_error(stairs, estimate)
+        try:
+            estimate, steps, settled = _maximise(stairs)
+            spread_of_mean = _mean_error(stairs, estimate)
+        except np.linalg.LinAlgError as cause:
+            raise InvalidInput(
+                f"the {len(values)} periods of this history with their gaps give no covariance "
+                "that can be computed: too few returns, or too far apart in size. Give more "
+                "periods, or use only those in which every asset has a return."
+            ) from cause
     back = np.argsort(stairs.order)
     block = np.ix_(moving, moving)
     product = np.outer(scale, scale)

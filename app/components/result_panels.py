@@ -10,7 +10,6 @@ import streamlit as st
 from imop_app.components import show
 from imop_app.services import results
 from imop_engine.report import charts, charts_learn, charts_people, charts_trust
-from imop_engine.sentences.numbers import aversion
 from imop_engine.sentences.words import word
 from imop_engine.study import Study
 
@@ -46,7 +45,7 @@ def key_figures(study: Study) -> None:
     shown = [
         ("Investors", f"{figures['rounds']:,}", "weight"),
         ("Explained", results.explained_said(figures["explained"]), "explained"),
-        ("Risk aversion", aversion(figures["median_risk_aversion"]), "risk aversion"),
+        ("Risk aversion", results.aversion_said(figures["median_risk_aversion"]), "risk aversion"),
         ("Outliers", f"{figures['outliers']:,}", "outlier"),
         ("Left on the table", results.mean_gap_said(study), "left on the table"),
         ("Certified", f"{figures['certified']:.1%}", "certified"),

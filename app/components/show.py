@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
-from imop_app.services.errors import AppError
+from imop_app.services.errors import ON_PURPOSE, AppError
 from imop_app.services.preparing import Preparing
-from imop_engine.errors import ImopError
 from imop_engine.sentences.words import word
 
 if TYPE_CHECKING:  # a page without charts must not wait for them
@@ -85,7 +84,7 @@ def guarded() -> Iterator[None]:
     """
     try:
         yield
-    except (AppError, ImopError) as error:
+    except ON_PURPOSE as error:
         st.error(escape(str(error)), icon=":material/error:")
     except Exception as error:
         number = secrets.token_hex(4)

@@ -23,6 +23,10 @@ class AppError(Exception):
         self.cures = cures
 
 
+# What is raised on purpose, with a sentence for the analyst.
+ON_PURPOSE = (AppError, ImopError)
+
+
 def sentence(error: BaseException) -> str:
     """The error's text, beginning with a capital, unless it begins with the name of a file."""
     text = str(error)
@@ -32,7 +36,7 @@ def sentence(error: BaseException) -> str:
 
 def describe_error(error: BaseException) -> str:
     """What went wrong in a run, for the analyst: on purpose in its own words, else as our fault."""
-    if isinstance(error, (ImopError, AppError)):
+    if isinstance(error, ON_PURPOSE):
         return sentence(error)
     return (
         "The run ended for a reason that is not in your data but in the studio "

@@ -25,7 +25,7 @@ from imop_engine.report import (
     trust,
 )
 from imop_engine.sentences import investors as say
-from imop_engine.sentences.numbers import explained, percent_cell
+from imop_engine.sentences.numbers import aversion, explained, percent_cell
 from imop_engine.sentences.verdict import given_anchors
 from imop_engine.study import Study
 
@@ -121,6 +121,15 @@ def record_of(store: RunStore, run: str | None) -> RunRecord | None:
 def figures(study: Study) -> dict[str, Any]:
     """The run in numbers."""
     return study.figures
+
+
+def aversion_said(value: float) -> str:
+    """A risk aversion in words, or that it is not defined.
+
+    Args:
+        value: From the figures of a study.
+    """
+    return aversion(value)
 
 
 def explained_said(share: float) -> str:

@@ -54,7 +54,7 @@ SHORTEST: Final = 1e-4  # of a Gauss-Newton step; nothing changes any more
 JUMP: Final = 0.1
 # After so many steps without a better place than one that counts as a solution the search ends:
 # with 50 assets there is a jump in every direction, and none leads further.
-NO_BETTER: Final = 8
+NO_BETTER: Final = 20
 # A holding of this many noise sds in an asset that the estimate leaves at its bound is no error.
 HELD: Final = 4.0
 

@@ -56,6 +56,7 @@ CHOSEN_AGAIN: Final = 3  # times that the held assets are chosen by the last est
 # Standard errors that may be left of a search whose result is only judged on other investors: a
 # tenth adds a hundredth to what half of them cannot know anyway.
 NEAR_ENOUGH: Final = 0.1
+ALL_DIGITS: Final = 1e-6  # the same of the estimate itself: where it began does not show
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,9 @@ def _among_held(problem: Problem, Y: Matrix, held: NDArray[np.bool_], start: Vec
         loss = total_loss(inside, cleaned, polished)
         if loss < least:
             best, least = polished, loss
-        solution = refine_counts(inside, cleaned, best, every=len(Y) >= NEIGHBOURS)
+        solution = refine_counts(
+            inside, cleaned, best, enough=ALL_DIGITS, every=len(Y) >= NEIGHBOURS
+        )
         loss = total_loss(inside, cleaned, solution.theta)
         if loss < least:
             best, least = solution.theta, loss

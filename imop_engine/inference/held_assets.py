@@ -39,7 +39,7 @@ STEPS: Final = 4  # neighbourhoods overlap by three quarters
 FEWEST: Final = 3  # assets: with fewer there is nothing to estimate
 # Returns of assets that nobody holds are put this share of the returns' spread below the least at
 # which somebody would hold them.
-CLEARLY_BELOW: Final = 0.01
+CLEARLY_BELOW: Final = 0.001
 MOSTLY_HELD: Final = 0.5  # who has less than this in held assets keeps her portfolio as it is
 
 

@@ -17,6 +17,7 @@ from imop_app.jobs import JOBS
 from imop_app.services import preparing
 from imop_app.services.preparing import PREPARATION, CompilingProgress, Preparation, Preparing
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
+from imop_app.store import FILE, WHOLE
 from imop_app.workspace import Workspace
 from preparing_harness import command, preparation, starts
 
@@ -130,12 +131,17 @@ def test_its_process_can_be_ended(tmp_path):
 @pytest.mark.parametrize("market", ["paper8", "us20"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_page_shows_that_it_waits(unprepared, view, market):
-    Workspace(
+    kept = Workspace(
         "w-test",
         market=MarketSettings(bundled=market),
         investors=InvestorSettings(),
         run="run-kept-from-before",
-    ).save()
+    )
+    kept.save()
+    folder = kept.folder / "runs" / "run-kept-from-before"
+    folder.mkdir(parents=True)
+    for name in (FILE, WHOLE):  # there, and not opened before the page can compute
+        (folder / name).write_text("{}")
     test = page(view)
     assert "Preparing the numerical code, once: 3 of 7 parts" in bar(test)
     if view not in ("runs", "learn"):
@@ -162,6 +168,7 @@ sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from app_harness import page
 from imop_app.services.preparing import PREPARATION
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
+from imop_app.store import FILE, WHOLE
 from imop_app.workspace import Workspace
 PREPARATION._checked, PREPARATION._begun = True, time.monotonic()
 for name, source in (("paper8", "sample"), ("us20", "simulate")):

@@ -127,8 +127,8 @@ SINGULAR = np.outer([0.1, 0.3, 0.7], [0.1, 0.3, 0.7])
         (mqp("b"), 5.0, "right-hand side is unknown.*rate as a number"),
         (mqp(A=None, b=None), 5.0, "bounded decisions; x1 has no bound.*upper"),
         (mqp(bounds=(-np.inf, 6.0)), 5.0, "bounded Theta.*bounds"),
-        (mqp(), 0.0, "radius of the decisions must be positive; got 0"),
-        (mqp(), np.nan, "radius of the decisions must be positive; got nan"),
+        (mqp(), 0.0, "radius is 0.0; give a number above 0"),
+        (mqp(), np.nan, "radius is nan; give a number above 0"),
         (
             imop.quadratic_problem([np.eye(3), SINGULAR], np.zeros((2, 3)), upper=1.0),
             1.0,
