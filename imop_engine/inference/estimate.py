@@ -112,6 +112,7 @@ def estimate_returns(
     Returns:
         The estimate, who takes part in it, and how the ways compare.
     """
+    Y = np.ascontiguousarray(Y)  # sums of a frame's columns would round in another order
     if not gauge_of(problem.theta.equalities, problem.theta.values).fixed:
         return _without_scale(problem, Y, starts)
     least = least_investors(len(Y))
