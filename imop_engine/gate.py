@@ -179,13 +179,25 @@ def within(name: str, function: Callable[..., T], *arguments: Any, **options: An
     except ImopError:
         raise
     except FOREIGN as error:
-        said = [shown(one) for one in arguments]
-        said += [f"{key}={shown(one)}" for key, one in options.items()]
-        raise InvalidInput(
-            f"{name} cannot use what it was given, ({', '.join(said)}): "
-            f"{_plainly(error) or type(error).__name__}. Call it as {form(function)}; "
-            f"help(imop_engine.{name}) says what each of them is."
-        ) from error
+        more = f"; help(imop_engine.{name}) says what each of them is"
+        raise _refused(name, function, arguments, options, error, more) from error
+
+
+def _refused(
+    name: str,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+    error: BaseException,
+    more: str = "",
+) -> InvalidInput:
+    """Our own error: what was given, why it cannot be used, how the function is called."""
+    said = [shown(one) for one in arguments]
+    said += [f"{key}={shown(one)}" for key, one in options.items()]
+    return InvalidInput(
+        f"{name} cannot use what it was given, ({', '.join(said)}): "
+        f"{_plainly(error) or type(error).__name__}. Call it as {form(function)}{more}."
+    )
 
 
 def method(function: Callable[..., T]) -> Callable[..., T]:
@@ -199,12 +211,7 @@ def method(function: Callable[..., T]) -> Callable[..., T]:
         except ImopError:
             raise
         except FOREIGN as error:
-            said = [shown(one) for one in arguments]
-            said += [f"{key}={shown(one)}" for key, one in options.items()]
-            raise InvalidInput(
-                f"{name} cannot use what it was given, ({', '.join(said)}): "
-                f"{_plainly(error) or type(error).__name__}. Call it as {form(function)}."
-            ) from error
+            raise _refused(name, function, arguments, options, error) from error
 
     return called
 

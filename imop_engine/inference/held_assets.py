@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import efficient_frontier
 from imop_engine.gauge import gauge_of
+from imop_engine.inference.estimating_equations import CUT_MEAN, CUT_SPREAD
 from imop_engine.inference.first_order import anchored
 from imop_engine.inference.fit import AT_BOUND, outlier_threshold
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.weights import lam_of
 
-CUT_MEAN: Final = 0.3989  # mean of max(0, z), z standard normal
-CUT_SPREAD: Final = 0.5838  # and its standard deviation
 # Standard errors by which a neighbourhood holds more than errors leave: with 50 assets and 40
 # neighbourhoods one asset in twenty studies is called held that nobody holds.
 HELD: Final = 4.0
