@@ -22,6 +22,8 @@ FORMS: Final[dict[str, str]] = {
     "holdings": "Holdings: a row for each investor, date and asset.",
     "expected": "Expected returns per year: a row for each asset.",
     "covariance": "Covariance per year: assets by assets.",
+    "mandates": "Limits of mandates: a row for each limit, with the mandate beside it.",
+    "groups": "Groups of assets, for limits: a row for each asset, a column for each grouping.",
 }
 ASSETS: Final = ("Equity fund", "Bond fund", "Gold")
 INVESTORS: Final = ("Ann", "Bob")
@@ -33,7 +35,7 @@ def template(form: str, assets: Sequence[str] = ASSETS) -> pd.DataFrame:
     """A small table of a form, to be filled in.
 
     Args:
-        form: Returns, portfolios, holdings, expected or covariance.
+        form: Returns, portfolios, holdings, expected, covariance, mandates or groups.
         assets: What the columns, or the rows, are called.
 
     >>> template("expected", ["A", "B"])["asset"].tolist()
@@ -49,7 +51,7 @@ def sample(form: str) -> pd.DataFrame:
     that their means and covariance are the paper's.
 
     Args:
-        form: Returns, portfolios, holdings, expected or covariance.
+        form: Returns, portfolios, holdings, expected, covariance, mandates or groups.
 
     >>> sample("expected").shape, sample("portfolios").shape
     ((8, 2), (1000, 9))
@@ -109,6 +111,33 @@ def _covariance(assets: tuple[str, ...]) -> pd.DataFrame:
     return table
 
 
+def _groups(assets: tuple[str, ...]) -> pd.DataFrame:
+    half = (len(assets) + 1) // 2
+    return pd.DataFrame(
+        {
+            "asset": assets,
+            "sector": ["first"] * half + ["second"] * (len(assets) - half),
+            "region": "home",
+        }
+    )
+
+
+def _mandates(assets: tuple[str, ...]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "mandate": ["retail", "retail", "private"],
+            "limit": [f'"{assets[0]}" <= 60%', f'"{assets[-1]}" >= 5%', ""],
+        }
+    )
+
+
+def _calm_and_bold() -> pd.DataFrame:
+    """The paper's securities, the four with the least risk apart from the others."""
+    known = market("paper8")
+    calm = known.risks <= np.median(known.risks)
+    return pd.DataFrame({"asset": known.names, "risk": np.where(calm, "calm", "bold")})
+
+
 def _history(name: str) -> pd.DataFrame:
     """Monthly returns whose yearly means and covariance are those of a bundled market."""
     known = market(name)
@@ -128,6 +157,8 @@ _TEMPLATES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
     "holdings": _holdings,
     "expected": _expected,
     "covariance": _covariance,
+    "mandates": _mandates,
+    "groups": _groups,
 }
 _SAMPLES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
     "returns": lambda: _history("paper8"),
@@ -137,4 +168,6 @@ _SAMPLES: Final[dict[str, Callable[..., pd.DataFrame]]] = {
         market("paper8").returns_by_asset.rename("expected_return").rename_axis("asset")
     ).reset_index(),
     "covariance": lambda: market("paper8").covariance_by_asset.rename_axis("asset").reset_index(),
+    "mandates": lambda: _mandates(("Security 1", "Security 2")),
+    "groups": _calm_and_bold,
 }

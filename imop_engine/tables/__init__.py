@@ -4,6 +4,8 @@ from typing import Any
 
 from imop_engine.tables.asset_map import AssetMap, read_asset_map
 from imop_engine.tables.chunks import portfolio_chunks
+from imop_engine.tables.group_table import read_asset_groups
+from imop_engine.tables.mandate_table import read_mandates
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.portfolios import Portfolios, read_portfolios
 from imop_engine.tables.reading_limits import ReadingLimits
@@ -21,7 +23,9 @@ __all__ = [
     "ReadingReport",
     "ReturnHistory",
     "portfolio_chunks",
+    "read_asset_groups",
     "read_asset_map",
+    "read_mandates",
     "read_moments",
     "read_portfolios",
     "read_returns",

@@ -9,36 +9,25 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
+import json
 import signal
 import socket
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from imop_engine.errors import ReadingStopped, UnreadableFile
+from imop_engine.forking import CAN_FORK, END, RESULT, DoesNotStart, ForkingProcess, receive
 from imop_engine.tables.open_table import Source
 from imop_engine.tables.readers import budget_of, named, read_here
 from imop_engine.tables.reading_limits import Budget
-from imop_engine.tables.reading_process import END, RESULT, error_of, receive, send
+from imop_engine.tables.reading_process import error_of
 from imop_engine.tables.transport import packed, unpacked
 
 # How often somebody who waits is asked whether she still does.
 ASK_SECONDS: Final = 0.1
-CAN_FORK: Final = hasattr(os, "fork") and hasattr(socket, "send_fds")
-# One thread each: a fork copies one thread, and limits count what all of them hold.
-ENVIRONMENT: Final = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-}
 
 
 def read_apart(
@@ -60,8 +49,11 @@ def read_apart(
     given = [_content(source) for source in sources]
     budget, file = budget_of(given), named(sources, options)
     request = {"reader": reader, "sources": given, "options": dict(options), "budget": budget}
-    with _asked(packed(request)) as connection:
-        answer, ended = _answers(connection, stop, file)
+    try:
+        with _PROCESS.asked(packed(request)) as connection:
+            answer, ended = _answers(connection, stop, file)
+    except DoesNotStart:
+        raise UnreadableFile("The process that reads files does not start; see the log.") from None
     if answer is None:
         raise UnreadableFile(_how_it_ended(ended, budget, file))
     found = unpacked(answer)
@@ -94,7 +86,7 @@ def _answers(
         if message[0] == RESULT:
             answer = message[1]
         elif message[0] == END:
-            ended = unpacked(message[1])
+            ended = json.loads(bytes(message[1]))
     return answer, ended
 
 
@@ -118,7 +110,8 @@ def _how_it_ended(ended: Any, budget: Budget | None, file: str) -> str:
     status = None if ended is None else ended["status"]
     if budget is not None and status in (-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL):
         return budget.out_of_time(file)
-    if budget is not None and status == -signal.SIGABRT:
+    # by compiled code that asks whether it got memory, and by code that does not
+    if budget is not None and status in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
         return budget.out_of_memory(file)
     how = "was ended" if status is None else f"ended with {status}"
     return (
@@ -127,75 +120,13 @@ def _how_it_ended(ended: Any, budget: Budget | None, file: str) -> str:
     )
 
 
-@contextmanager
-def _asked(request: bytes) -> Iterator[socket.socket]:
-    """A connection on which the answer will come; closing it ends the reading."""
-    ours, theirs = socket.socketpair()
-    try:
-        with theirs:
-            _PROCESS.hand_over(theirs)
-        send(ours, RESULT, request)
-        yield ours
-    finally:
-        ours.close()
-
-
-class _ReadingProcess:
-    """The process that waits for files: started when it is needed, and again when it is gone."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._control: socket.socket | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def hand_over(self, connection: socket.socket) -> None:
-        """Give it one end of a connection."""
-        with self._lock:
-            for _ in range(2):
-                if self._control is None:
-                    self._start()
-                assert self._control is not None
-                try:
-                    socket.send_fds(self._control, [b"."], [connection.fileno()])
-                    return
-                except OSError:
-                    self._forget()
-        raise UnreadableFile("The process that reads files does not start; see the log.")
-
-    def _start(self) -> None:
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "imop_engine.tables.reading_process", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, **ENVIRONMENT},
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-
-    def _forget(self) -> None:
-        if self._control is not None:
-            self._control.close()
-        self._control = None
-
-    def close(self) -> None:
-        """Let it end; the next file starts another."""
-        with self._lock:
-            self._forget()
-            if self._process is not None:
-                self._process.wait()
-            self._process = None
-
-
-_PROCESS: Final = _ReadingProcess()
+_PROCESS: Final = ForkingProcess("imop_engine.tables.reading_process")
 
 
 def start() -> None:
     """Start the reading process ahead of the first file; does nothing where it runs."""
     if CAN_FORK:
-        with _PROCESS._lock:
-            if _PROCESS._control is None:
-                _PROCESS._start()
+        _PROCESS.start()
 
 
 def close() -> None:

@@ -94,6 +94,13 @@ class CellColumn:
         # Words such as "nan" and "inf" are read as numbers by the cast, but are none.
         return values if np.isfinite(values).sum() == len(values) - cast.null_count else None
 
+    @cached_property
+    def comma_numbers(self) -> FloatArray | None:
+        """The same where decimals are parted by a comma and thousands by nothing."""
+        if self.text is None or pc.any(pc.match_substring(self.text, ".")).as_py():
+            return None
+        return CellColumn(self.name, pc.replace_substring(self.text, ",", ".")).plain_numbers
+
     def show(self, positions: Iterable[int]) -> list[str]:
         """Write out the cells at these positions only."""
         return [self._show_one(int(i)) for i in positions]

@@ -17,15 +17,22 @@ from numpy.typing import NDArray
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.sentences.numbers import some
 from imop_engine.tables import words
+from imop_engine.tables.history_layout import WIDE
 from imop_engine.tables.holdings import Book
+from imop_engine.tables.isin import note_mistyped
 from imop_engine.tables.portfolio_roles import HOLDING, IGNORE, AssetNames, Roles
 from imop_engine.tables.portfolio_rules import AMOUNTS, CASH_NAME, FLOAT_ROOM, Rules
 from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Notes
+from imop_engine.tables.tickers import contradictory
 
 # Assets that a sentence names, and columns that get a choice of their own.
 NAMED: Final = 3
 # A rate to write in the place of the analyst's own.
 EXAMPLE_RATE: Final = "2%"
+
+# Of the value, so much may be offered to be ignored.
+MOST_IGNORED: Final = 0.5
+NO_HISTORY: Final = "has no return history"
 
 FloatArray = NDArray[np.float64]
 
@@ -89,6 +96,7 @@ def apply_coverage_rule(
         The portfolios with these assets in this order, those without enough history set aside.
     """
     spelled = _spelled(book, assets, rules, notes)
+    spelled = _by_ticker(book, spelled, AssetNames(assets), roles, notes, places)
     columns = [*assets, *([CASH_NAME] if CASH_NAME in spelled and CASH_NAME not in assets else [])]
     position = {name: j for j, name in enumerate(columns)}
     values = np.zeros((len(book), len(columns)))
@@ -103,12 +111,13 @@ def apply_coverage_rule(
     if not left.names:
         return known
     notes.add(
-        f"{share_text(left.total)} of the value of this file has no return history: {left.listed}",
+        f"{share_text(left.total)} of the value of this file {NO_HISTORY}: {left.listed}",
         KEPT,
         _remedy(left, places),
         needs=True,
         cures=_cures(left, roles),
     )
+    note_mistyped(left.names, assets, notes)
     return _leave_out(known, left, rules, notes, places)
 
 
@@ -142,6 +151,69 @@ def _spelled(book: Book, assets: Sequence[str], rules: Rules, notes: Notes) -> l
     return spelled
 
 
+def _by_ticker(
+    book: Book,
+    spelled: Sequence[str | None],
+    history: AssetNames,
+    roles: Roles,
+    notes: Notes,
+    places: HistoryWords,
+) -> list[str | None]:
+    """Say which holdings were found by their tickers, and leave open what may be two listings.
+
+    Args:
+        book: The portfolios as they were read.
+        spelled: The asset of the history that each holding is; None where there is none.
+        history: The assets of the history.
+        roles: What the columns are; those of a wide file carry the tickers.
+        notes: Collects what was noticed, changed or refused.
+        places: What other places are called where the sentences are read.
+    """
+    wide = roles.layout == WIDE
+    names = list(roles.matched) if wide else list(book.assets)
+    found: dict[str, list[str]] = {}
+    for name in names:
+        if history.is_by_ticker(name):
+            found.setdefault(str(history.spelling(name)), []).append(name)
+    open_ = {asset: ones for asset, ones in found.items() if contradictory(ones)}
+    done = [f"{ones[0]} is {asset}" for asset, ones in found.items() if asset not in open_]
+    if done:
+        notes.add(
+            f"assets are found by their tickers: {some(done, NAMED)}",
+            KEPT,
+            "nothing needs to be done unless it is another security",
+        )
+    said = [f"{' and '.join(ones)} may both be {asset}" for asset, ones in open_.items()]
+    said += _undecided(list(roles.of) if wide else names, history)
+    if said:
+        notes.add(
+            f"tickers do not tell which asset is meant, so none is taken: {some(said, NAMED)}",
+            KEPT,
+            f"say with {places.asset_map} which assets they are",
+            needs=True,
+        )
+    if wide:
+        return list(spelled)
+    return [
+        None if one in open_ and name in open_[one] else one
+        for name, one in zip(book.assets, spelled, strict=True)
+    ]
+
+
+def _undecided(names: Sequence[str], history: AssetNames) -> list[str]:
+    """Which names have the symbol of an asset, but may be several or are listed elsewhere."""
+    said = []
+    for name in names:
+        if history.spelling(name) is not None:
+            continue
+        several, abroad = history.tickers.candidates(name), history.tickers.listed_elsewhere(name)
+        if several:
+            said.append(f"{name} may be {' or '.join(several)}")
+        elif abroad:
+            said.append(f"{name} is listed elsewhere than {some(abroad, NAMED)}")
+    return said
+
+
 def _uncovered(book: Book, stranger: Sequence[bool], units: str) -> _Uncovered:
     """Measure what has no history; weights count every portfolio alike, amounts by their size."""
     held = np.abs(book.values)
@@ -171,6 +243,8 @@ def _cures(left: _Uncovered, roles: Roles) -> list[Cure]:
     cures = []
     if cash is not None:
         cures.append(Cure("cash", f"{cash}={EXAMPLE_RATE}", f"Give {cash} a rate"))
+    if left.total > MOST_IGNORED:
+        return cures  # without these columns hardly anything would be left to learn from
     column = {asset: name for name, asset in roles.matched.items()}
     cures.extend(
         Cure("roles", f"{column[name]}={IGNORE}", f"Ignore the column {name}")

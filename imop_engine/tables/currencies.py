@@ -169,6 +169,8 @@ def signs_of(column: CellColumn) -> CellColumn | None:
     """
     if column.text is None or column.plain_numbers is not None:
         return None
+    if column.comma_numbers is not None:
+        return None
     text: Any = narrow(column).text
     if not pc.any(pc.match_substring_regex(text, CURRENCY)).as_py():
         return None

@@ -37,26 +37,37 @@ EXCEL_FIRST, EXCEL_LAST = 10_000, 80_000
 EVEN: Final = 0.2
 UNEVEN: Final = 0.6
 
+# January to December, as people and programs write them, parted by bars.
+MONTH_WORDS: Final = """
+    jan january januar janvier janv enero ene gennaio gen janeiro januari sty styczeń stycznia
+    január leden ledna ocak oca tammikuu tammi янв январь января ιανουάριος ιαν |
+    feb february februar février fevrier févr fév fev febrero febbraio fevereiro februari lut luty
+    lutego február únor února şubat şub helmikuu helmi фев февраль февраля φεβρουάριος φεβ |
+    mar march märz maerz mär mrz mars marzo março marco mrt maart marts marca marzec március márc
+    březen března mart maaliskuu maalis мар март марта μάρτιος μαρ |
+    apr april avril avr abril abr aprile kwi kwiecień kwietnia április ápr duben dubna nisan nis
+    huhtikuu huhti апр апрель апреля απρίλιος απρ |
+    may mai mayo maggio mag maio mei maj május máj květen května mayıs toukokuu touko май мая
+    μάιος μαϊ |
+    jun june juni juin junio giugno giu junho cze czerwiec czerwca június jún červen června
+    haziran haz kesäkuu kesä июн июнь июня ιούνιος ιουν |
+    jul july juli juillet juil julio luglio lug julho lip lipiec lipca július júl červenec
+    července temmuz tem heinäkuu heinä июл июль июля ιούλιος ιουλ |
+    aug august août aout agosto ago augustus augusti sie sierpień sierpnia augusztus srpen srpna
+    ağustos ağu elokuu elo авг август августа αύγουστος αυγ |
+    sep sept september septembre septiembre settembre set setembro wrz wrzesień września
+    szeptember szept září eylül eyl syyskuu syys сен сентябрь сентября σεπτέμβριος σεπ |
+    oct october oktober okt octobre octubre ottobre ott outubro out paź październik października
+    október říjen října ekim eki lokakuu loka окт октябрь октября οκτώβριος οκτ |
+    nov november novembre noviembre novembro lis listopad listopada listopadu kasım kas marraskuu
+    marras ноя ноябрь ноября νοέμβριος νοε |
+    dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro gru grudzień
+    grudnia prosinec prosince aralık ara joulukuu joulu дек декабрь декабря δεκέμβριος δεκ
+"""
 MONTHS: Final = {
     word: number
-    for number, words in enumerate(
-        (
-            "jan january januar janvier janv enero ene gennaio gen janeiro januari sty stycznia",
-            "feb february februar février fevrier févr febrero febbraio fev fevereiro februari lut",
-            "mar march märz maerz mär mrz mars marzo março marco mrt maart marca мар",
-            "apr april avril avr abril abr aprile kwi kwietnia апр",
-            "may mai mayo maggio mag maio mei maj maja май мая",
-            "jun june juni juin junio giugno giu junho cze czerwca июн",
-            "jul july juli juillet juil julio luglio lug julho lip lipca июл",
-            "aug august août aout agosto ago augustus augusti sie sierpnia авг",
-            "sep sept september septembre septiembre settembre set setembro wrz września сен",
-            "oct october oktober okt octobre octubre ottobre ott outubro out paź października окт",
-            "nov november novembre noviembre novembro lis listopada ноя",
-            "dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro gru",
-        ),
-        start=1,
-    )
-    for word in words.split()
+    for number, of_month in enumerate(MONTH_WORDS.split("|"), start=1)
+    for word in of_month.split()
 }
 WEEKDAY: Final = re.compile(
     r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]*[,.]?\s+(?=\S*\d|[a-z]+ \d)", re.I
@@ -72,6 +83,18 @@ EAST_ASIAN_DAY: Final = r"\s*(?P<day>\d{1,2})\s*[日일]\s*(?:[(]\w[)])?$"
 # The years before the first ones of Japan's eras.
 ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925}
 ERA_YEAR: Final = rf"^(?P<era>{'|'.join(ERAS)})\s*(?P<year>\d{{1,2}}|元)"
+# What a quarter and a half of a year are called beside their number.
+QUARTER: Final = (
+    r"(?:[QqTt]|[Qq](?:uarter|uartal|tr)|[Qq]\.|[Kk]w(?:artał|artaal|artal)?|[Kk]vartal[iet]*"
+    r"|[Tt]r(?:im(?:est(?:re|er|ral)|\.)?|\.)?|кв(?:артал)?|čtvrtletí|negyedév|neljännes"
+    r"|çeyrek|τρίμηνο)\.?"
+)
+HALF: Final = r"(?:[HhSs]|[Hh]alf|[Hh]albjahr|[Hh]j|[Ss]em(?:est(?:re|er)|\.)?|半期)\.?"
+ORDINAL: Final = r"(?:\.|er?|ère|ème|º|°|o|ste?|nd|rd|th)?"
+ROMAN: Final = r"(?P<roman>IV|I{1,3})"
+ROMANS: Final = {"I": 1, "II": 2, "III": 3, "IV": 4}
+HAN: Final = {"一": 1, "二": 2, "三": 3, "四": 4, "上": 1, "下": 2}
+BETWEEN: Final = r"[-/.,\s']*"
 YMD: Final = r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
 NUMBERED_DAY: Final = r"^(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 MONTH_DAY: Final = "^" + WORD + r"[-/\s]*(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+"
@@ -107,9 +130,33 @@ FORMS: Final = (
     _form("month", r"^(?P<year>\d{4})[-/\s]?[Mm](?P<month>\d{1,2})$"),
     _form("month", "^" + WORD + r"[-/,\s]*" + YEAR + "$"),
     _form("month", r"^(?P<year>\d{4})[-/\s]" + WORD + "$"),
-    _form("quarter", r"^(?P<year>\d{4})[-/\s]?[Qq](?P<quarter>[1-4])$"),
-    _form("quarter", r"^[Qq](?P<quarter>[1-4])[-/\s]*(?P<year>\d{4})$"),
+    _form("quarter", rf"^(?P<year>\d{{4}}){BETWEEN}{QUARTER}\s?(?P<quarter>[1-4])$"),
+    _form("quarter", rf"^(?P<year>\d{{4}}){BETWEEN}(?P<quarter>[1-4]){ORDINAL}\s?{QUARTER}$"),
+    # T101 or S1-20 are more likely somebody's number than a quarter
+    _form("quarter", rf"^[Qq]\s?(?P<quarter>[1-4]){BETWEEN}(?P<year>\d{{4}})$"),
+    _form("quarter", r"^[Qq]\s?(?P<quarter>[1-4])[-/.\s']+(?P<year>\d{2})$"),
+    _form("quarter", rf"^{QUARTER}\s?(?P<quarter>[1-4])[-/.\s']+(?P<year>\d{{4}})$"),
+    _form(
+        "quarter",
+        rf"^(?P<quarter>[1-4]){ORDINAL}\s?{QUARTER}{BETWEEN}(?:de\s|d\.\s)?(?P<year>\d{{4}}|\d{{2}})$",
+    ),
+    _form("quarter", rf"^{ROMAN}\.?\s?{QUARTER}{BETWEEN}(?:de\s)?(?P<year>\d{{4}}|\d{{2}})$"),
+    _form("quarter", rf"^(?P<year>\d{{4}}){BETWEEN}{ROMAN}\.?\s?{QUARTER}$"),
+    _form(
+        "quarter",
+        r"^(?P<year>\d{4})\s*[年년]?\s*第?(?P<quarter>[1-4一二三四])\s*(?:四半期|季度|季|분기)$",
+    ),
+    _form("half", rf"^(?P<year>\d{{4}}){BETWEEN}{HALF}\s?(?P<part>[12])$"),
+    _form("half", rf"^{HALF}\s?(?P<part>[12])[-/.\s']+(?P<year>\d{{4}})$"),
+    _form(
+        "half",
+        rf"^(?P<part>[12]){ORDINAL}\s?{HALF}{BETWEEN}(?:de\s)?(?P<year>\d{{4}}|\d{{2}})$",
+    ),
+    _form("half", r"^(?P<year>\d{4})\s*[年년]?\s*(?P<part>[上下])(?:半期|半年)$"),
+    _form("week", r"^(?P<year>\d{4})[-/\s]?[Ww](?P<week>\d{1,2})$"),
+    _form("week", r"^(?:KW|[Ww]eek)\s?(?P<week>\d{1,2})[-/.,\s]+(?P<year>\d{4})$"),
     _form("year", r"^(?P<year>(?:19|20)\d{2})$"),
+    _form("seconds since 1970", r"^(?P<seconds>[1-4]\d{9})(?P<more>\d{3})?(?:\.0)?$"),
 )
 # Of these forms, those that name a day beyond doubt.
 DAYS: Final = ("year-month-day", "yyyymmdd", "day month year", "month day year", "year month day")
@@ -253,11 +300,18 @@ def _moment(parts: Parts, order: str) -> np.datetime64 | None:
 def _calendar_day(parts: Parts, order: str) -> dt.datetime:
     if "serial" in parts:
         return EXCEL_EPOCH + dt.timedelta(days=parts["serial"])
+    if "seconds" in parts:
+        return dt.datetime(1970, 1, 1) + dt.timedelta(seconds=int(parts["seconds"]))
     year = _era_year(parts) if "era" in parts else _full_year(str(parts["year"]))
     if not EARLIEST <= year <= LATEST:
         raise ValueError("a year that no market saw")
-    if "quarter" in parts:
-        month = 3 * int(parts["quarter"])
+    if "week" in parts:
+        friday = dt.date.fromisocalendar(year, int(parts["week"]), 5)
+        return dt.datetime.combine(friday, dt.time())
+    if "quarter" in parts or "roman" in parts:
+        month = 3 * _counted(str(parts.get("quarter") or parts["roman"]))
+    elif "part" in parts:
+        month = 6 * _counted(parts["part"])
     elif "a" in parts:
         month = int(parts["b"] if order == DAY_FIRST else parts["a"])
     else:
@@ -274,6 +328,11 @@ def _calendar_day(parts: Parts, order: str) -> dt.datetime:
 def _era_year(parts: Parts) -> int:
     """The year of an era of Japan; its first one has a word of its own."""
     return ERAS[parts["era"]] + (1 if parts["year"] == "元" else int(parts["year"]))
+
+
+def _counted(word: str) -> int:
+    """The number of a quarter or a half: in digits, Roman or Chinese."""
+    return ROMANS.get(word) or HAN.get(word) or int(word)
 
 
 def _full_year(text: str) -> int:

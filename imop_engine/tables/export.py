@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from imop_engine import disk
 from imop_engine.errors import InvalidInput
 from imop_engine.tables.formula_text import FORMULA_STARTS, plain_text, safe_text
 
@@ -139,13 +140,14 @@ def write_table(table: pd.DataFrame, path: Path | str) -> Path:
     target = Path(path)
     ending = _ending(target)
     if ending == ".csv":
-        target.write_text(csv_text(table), encoding="utf-8", newline="")
+        content = csv_text(table).encode()
     elif ending == ".xlsx":
-        target.write_bytes(workbook({target.stem: table}))
+        content = workbook({target.stem: table})
     elif ending == ".parquet":
-        target.write_bytes(parquet(table))
+        content = parquet(table)
     else:
-        target.write_text(json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        content = (json.dumps(records(table), indent=1, ensure_ascii=False) + "\n").encode()
+    disk.replace_file(target, content)
     return target
 
 
@@ -161,13 +163,14 @@ def write_tables(tables: Mapping[str, pd.DataFrame], path: Path | str) -> Path:
         inner = inner.with_suffix(".csv")
     ending = _ending(inner)
     if ending == ".xlsx":
-        target.write_bytes(workbook(tables))
+        content = workbook(tables)
     elif ending == ".json":
-        target.write_text(json_text(tables) + "\n", encoding="utf-8")
+        content = (json_text(tables) + "\n").encode()
     else:
         if target.suffix.lower() != ".zip":
             target = target.with_name(target.name + ".zip")
-        target.write_bytes(archive(tables, ending))
+        content = archive(tables, ending)
+    disk.replace_file(target, content)
     return target
 
 

@@ -13,7 +13,7 @@ from typing import Final
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 APOSTROPHE: Final = "'"
 # As a regular expression: cells that `plain_text` may have to change.
-MARKED: Final = r"^'+[=+\-@\t\r]"
+MARKED: Final = r"^'+[=+\-@\t\r]|^=\".*\"$"
 
 
 def safe_text(value: str) -> str:
@@ -28,11 +28,13 @@ def safe_text(value: str) -> str:
 
 
 def plain_text(value: str) -> str:
-    """The inverse of `safe_text`.
+    """The inverse of `safe_text`; ="007" is how some write a text that shall stay one.
 
-    >>> plain_text("'=1+1"), plain_text("'tis"), plain_text("''=1")
-    ('=1+1', "'tis", "'=1")
+    >>> plain_text("'=1+1"), plain_text("'tis"), plain_text("''=1"), plain_text('="007"')
+    ('=1+1', "'tis", "'=1", '007')
     """
+    if value.startswith('="') and value.endswith('"') and len(value) > len('="'):
+        return value[2:-1]
     return value[1:] if value.startswith(APOSTROPHE) and _would_run(value) else value
 
 

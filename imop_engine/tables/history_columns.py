@@ -5,6 +5,7 @@ Wide, long and transposed tables, one asset's quotes, and quotes of several asse
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,8 @@ from imop_engine.tables.history_matrix import (
 from imop_engine.tables.numbers import Numbers
 from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes
 
+# A column that counts so many rows is no coincidence.
+FEWEST_COUNTED: Final = 6
 # Digits with a decimal or thousands mark between a few other characters.
 NUMBER_LIKE: Final = r"^\D{0,5}\d[\d\s.,']*[.,]\d+\D{0,5}$"
 
@@ -115,6 +118,8 @@ def _transposed(
     guessed["dates"] = dates.guess
     good = np.flatnonzero(~np.isnat(dates.values))
     ignored = [name for i, name in enumerate(names) if i not in set(good.tolist())]
+    first = _naming_column(table, ignored)
+    ignored = [name for name in (table.names[0], *ignored) if name != first]
     if ignored:
         notes.add(
             "the column is not headed by a date and is not used",
@@ -124,9 +129,18 @@ def _transposed(
             columns=ignored,
         )
     chosen = tuple(names[i] for i in good)
-    first = table.names[0]
     matrix = transposed_matrix(table, first, chosen, dates.values[good], numbers, notes)
     return matrix, any(numbers[name].percent.any() for name in chosen), first
+
+
+def _naming_column(table: CellTable, others: Sequence[str]) -> str:
+    """The column that names the assets of a table with dates above: called so, else the first."""
+    named = (
+        name
+        for name in (table.names[0], *others)
+        if words.says(name, words.ASSET) and not words.says(name, words.GROUPING)
+    )
+    return next(named, table.names[0])
 
 
 def _numeric(
@@ -137,12 +151,17 @@ def _numeric(
     notes: Notes,
 ) -> tuple[str, ...]:
     """Return the columns of numbers; the others are named in the report."""
-    chosen, ignored, unread = [], [], []
+    chosen, ignored, unread, counters = [], [], [], []
     for column in table.columns:
         role = roles.get(column.name)
         if column.name in taken or role in ("date", "asset"):
             continue
-        if role == "value" or (role is None and numbers[column.name].share >= layouts.MOSTLY):
+        said = words.words_of(column.name)
+        if role is None and said and said <= words.DATE:
+            ignored.append(column.name)
+        elif role is None and _counts_rows(numbers[column.name]):
+            counters.append(column.name)
+        elif role == "value" or (role is None and numbers[column.name].share >= layouts.MOSTLY):
             chosen.append(column.name)
         elif role is None and _is_unread(column):
             unread.append(column.name)
@@ -165,12 +184,25 @@ def _numeric(
             rows=[0] * len(ignored),
             columns=ignored,
         )
+    if counters:
+        notes.add(
+            "the column counts the rows and is not used",
+            KEPT,
+            "nothing needs to be done",
+            rows=[0] * len(counters),
+            columns=counters,
+        )
     if not chosen:
         raise UnreadableFile(
             f"{table.file} has no column of numbers; "
             "a history needs at least one column of prices or returns."
         )
     return tuple(chosen)
+
+
+def _counts_rows(numbers: Numbers) -> bool:
+    """Whether a column goes 1, 2, 3 or the other way round, as no price and no return does."""
+    return len(numbers.values) >= FEWEST_COUNTED and numbers.count_rows
 
 
 def _is_unread(column: CellColumn) -> bool:
@@ -233,6 +265,7 @@ def _wide(
     guessed: dict[str, Guess],
     notes: Notes,
 ) -> tuple[Matrix, bool, str]:
+    numeric = _without_volumes(numeric, notes)
     hint = words.common_hint(numeric, Path(table.file).stem)
     quoted = _quotes_by_asset(numeric)
     if quoted is not None:
@@ -248,6 +281,29 @@ def _wide(
             matrix.dates, (str(guessed["assets"].value),), matrix.values, matrix.rows, numeric
         )
     return matrix, any(numbers[name].percent.any() for name in numeric), hint
+
+
+def _without_volumes(numeric: tuple[str, ...], notes: Notes) -> tuple[str, ...]:
+    """Leave out what was traded of an asset, where a column has the asset's name and that word."""
+    keys = {words.key(name) for name in numeric}
+    volumes = [
+        name
+        for name in numeric
+        if words.says(name, words.BESIDE_PRICE)
+        and words.key(
+            " ".join(one for one in name.split() if not words.says(one, words.BESIDE_PRICE))
+        )
+        in keys
+    ]
+    if volumes:
+        notes.add(
+            "the column is what was traded and not a price; it is not used",
+            KEPT,
+            "nothing needs to be done",
+            rows=[0] * len(volumes),
+            columns=volumes,
+        )
+    return tuple(name for name in numeric if name not in volumes)
 
 
 def _check_percent_signs(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from imop_engine.errors import UnreadableFile
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import words as vocabulary
-from imop_engine.tables.reading_report import Guess
+from imop_engine.tables.reading_report import KEPT, Guess, Notes
 
 # Growth factors lie this close to 1 in the middle, and so many are needed to tell them.
 NEAR_ONE: Final = 0.03
@@ -41,8 +41,10 @@ SMALL_PRICE: Final = 0.5
 LARGE_PERCENTAGE: Final = 25.0
 # Yearly spread of returns that splits fractions (0.02 to 1) from percentages (2 to 100).
 YEARLY_SPREAD: Final = 1.5
-# Within this factor of the split the guess is called doubtful.
-DOUBT: Final = 1.6
+# Between these the guess is called doubtful: crypto assets below it, very short bonds above.
+DOUBTFUL: Final = (0.6, 2.4)
+# No ordinary assets spread by so many per cent a year.
+WIDEST: Final = 90.0
 # Normal consistency: the standard deviation is about this many median absolute deviations.
 MAD_TO_SD: Final = 1.4826
 
@@ -101,10 +103,24 @@ def guess_kind(
     if named_return and (step >= PRICE_STEP or level < SMALL_PRICE or len(known) < FEWEST_TOLD):
         return Guess(RETURNS, "the names say so")
     if named_return and level > LARGE_PERCENTAGE:
-        return Guess(
-            PRICES, f"values around {level:.4g}, all positive, are no returns, whatever the names"
-        )
+        return Guess(PRICES, f"values around {level:.4g}, none negative, are no returns")
     raise UnreadableFile(_contradiction(file, named_return, level, step, words))
+
+
+def note_against_names(kind: Guess, words: HistoryWords, notes: Notes) -> None:
+    """Say so where values were believed and a name, which says returns, was not.
+
+    Args:
+        kind: What the values were taken for, and why.
+        words: What the choices are called where the report is read.
+        notes: Collects what was noticed, changed or refused.
+    """
+    if kind.reason.endswith("are no returns"):
+        notes.add(
+            f"the names speak of returns, but {kind.reason}; they are read as prices",
+            KEPT,
+            f"nothing needs to be done unless they are returns, which {words.returns} says",
+        )
 
 
 def _contradiction(
@@ -164,8 +180,8 @@ def guess_units(
     lowest = float(known.min())
     if lowest < -1:
         why = f"a value of {lowest:.4g} would be a loss of more than everything"
-        return Guess(PERCENT, why), spread < YEARLY_SPREAD
-    doubtful = YEARLY_SPREAD / DOUBT < spread < YEARLY_SPREAD * DOUBT
+        return Guess(PERCENT, why), not YEARLY_SPREAD <= spread <= WIDEST
+    doubtful = DOUBTFUL[0] < spread < DOUBTFUL[1] or spread > WIDEST
     unit = PERCENT if spread > YEARLY_SPREAD else FRACTION
     return Guess(unit, f"values spread by {spread:.2g} a year"), doubtful
 

@@ -267,7 +267,7 @@ def note_bad_dates(notes: Notes, table: CellTable, name: str, dates: Dates) -> n
     empty = ~column.filled
     footer = np.zeros(len(table), bool)
     for i in np.flatnonzero(dates.bad):
-        footer[i] = words.says(column.show([int(i)])[0], words.FOOTER)
+        footer[i] = words.says(column.show([int(i)])[0], words.SUMMARY)
     for mask, what, remedy in (
         (
             footer,

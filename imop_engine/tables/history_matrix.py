@@ -68,6 +68,26 @@ class Matrix:
         )
 
 
+def runs_of(matrix: Matrix, mask: NDArray[np.bool_]) -> tuple[list[int], list[str], list[str]]:
+    """Rows, assets and sizes of the runs of marked cells, asset by asset."""
+    rows, columns, values = [], [], []
+    for j in np.flatnonzero(mask.any(axis=0)):
+        edges = np.flatnonzero(np.diff(np.r_[False, mask[:, j], False]))
+        for first, end in zip(edges[::2], edges[1::2], strict=True):
+            rows.append(int(matrix.rows[first, j]) or int(matrix.rows[first].max()))
+            columns.append(matrix.assets[j])
+            values.append(_span(matrix, int(first), int(end)))
+    return rows, columns, values
+
+
+def _span(matrix: Matrix, first: int, end: int) -> str:
+    count = f"{end - first} period{'s' if end - first > 1 else ''}"
+    if matrix.dates is None:
+        return count
+    start, stop = (str(matrix.dates[i])[:10] for i in (first, end - 1))
+    return f"{count}, {start}" if end - first == 1 else f"{count}, {start} to {stop}"
+
+
 def note_cells(
     table: CellTable, name: str, numbers: Numbers, keep: NDArray[np.bool_], notes: Notes
 ) -> None:

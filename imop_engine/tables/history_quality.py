@@ -13,8 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from imop_engine.tables.history_matrix import Matrix
+from imop_engine.tables.history_kind import FREQUENCIES
+from imop_engine.tables.history_matrix import Matrix, runs_of
 from imop_engine.tables.reading_report import CHANGED, KEPT, Notes
+from imop_engine.tables.standstill import note_standstill
 
 # Splits come in these ratios (and their inverses); the price jumps by about as much.
 SPLIT_RATIOS: Final = (
@@ -51,6 +53,9 @@ SHORT_HISTORY: Final = 24
 FLAT: Final = 1e-12
 # With more of an asset's prices missing, spreading growth evenly hides a part of its risk.
 MANY_SPANNED: Final = 0.1
+# So many distances between dates of another kind than most, and no fewer, are no gaps.
+OTHER_SHARE: Final = 0.1
+FEWEST_OTHER: Final = 6
 # A distance between dates this many times the usual one means that dates are missing.
 DATE_GAP: Final = 1.9
 
@@ -105,7 +110,7 @@ def _note_spans(matrix: Matrix, notes: Notes) -> None:
     hidden = inside & ~known
     if not hidden.any():
         return
-    rows, columns, values = _runs(matrix, hidden)
+    rows, columns, values = runs_of(matrix, hidden)
     notes.add(
         "a price is missing; the growth across it is spread evenly over the periods it took",
         KEPT,
@@ -188,6 +193,7 @@ def check_returns(matrix: Matrix, from_prices: bool, jumps: str, notes: Notes) -
         _note_gaps(used, notes)
         _note_short(used, notes)
         _note_flat(used, notes)
+        note_standstill(used, from_prices, notes)
     _note_date_gaps(matrix, notes)
     return matrix
 
@@ -241,7 +247,7 @@ def split_like(returns: NDArray[np.float64]) -> BoolArray:
 def _note_gaps(matrix: Matrix, notes: Notes) -> None:
     """Name every run of missing returns, asset by asset."""
     missing = ~np.isfinite(matrix.values)
-    rows, columns, values = _runs(matrix, missing & ~missing.all(axis=0))
+    rows, columns, values = runs_of(matrix, missing & ~missing.all(axis=0))
     if rows:
         notes.add(
             "returns are missing",
@@ -251,26 +257,6 @@ def _note_gaps(matrix: Matrix, notes: Notes) -> None:
             columns=columns,
             values=values,
         )
-
-
-def _runs(matrix: Matrix, mask: BoolArray) -> tuple[list[int], list[str], list[str]]:
-    """Rows, assets and sizes of the runs of marked cells, asset by asset."""
-    rows, columns, values = [], [], []
-    for j in np.flatnonzero(mask.any(axis=0)):
-        edges = np.flatnonzero(np.diff(np.r_[False, mask[:, j], False]))
-        for first, end in zip(edges[::2], edges[1::2], strict=True):
-            rows.append(int(matrix.rows[first, j]) or int(matrix.rows[first].max()))
-            columns.append(matrix.assets[j])
-            values.append(_span(matrix, int(first), int(end)))
-    return rows, columns, values
-
-
-def _span(matrix: Matrix, first: int, end: int) -> str:
-    count = f"{end - first} period{'s' if end - first > 1 else ''}"
-    if matrix.dates is None:
-        return count
-    start, stop = (str(matrix.dates[i])[:10] for i in (first, end - 1))
-    return f"{count}, {start}" if end - first == 1 else f"{count}, {start} to {stop}"
 
 
 def _note_short(matrix: Matrix, notes: Notes) -> None:
@@ -310,7 +296,15 @@ def _note_date_gaps(matrix: Matrix, notes: Notes) -> None:
     usual = float(np.median(days))
     # Daily prices skip weekends and holidays; five days are no gap yet.
     wide = np.flatnonzero(days > max(DATE_GAP * usual, 5.0))
-    if len(wide):
+    often = _second_frequency(days)
+    if often:
+        notes.add(
+            f"the rows are {often}, and moments take every row for one period",
+            KEPT,
+            "give all rows at one distance, monthly ones, say",
+            needs=True,
+        )
+    elif len(wide):
         notes.add(
             "dates are missing before this row",
             KEPT,
@@ -318,3 +312,18 @@ def _note_date_gaps(matrix: Matrix, notes: Notes) -> None:
             rows=matrix.rows[wide + 1].max(axis=1),
             values=[f"{days[i]:.0f} days instead of {usual:.0f}" for i in wide],
         )
+
+
+def _second_frequency(days: NDArray[np.float64]) -> str:
+    """Say how a part of the rows follow one another otherwise than most; "" where none do."""
+    counts = {
+        name: int(((days >= low) & (days < high)).sum()) for low, high, _, name in FREQUENCIES
+    }
+    usual, second = sorted(counts, key=lambda name: -counts[name])[:2]
+    if counts[second] < max(FEWEST_OTHER, OTHER_SHARE * len(days)):
+        return ""
+    first = next(one for one in FREQUENCIES if one[3] == usual)
+    other = next(one for one in FREQUENCIES if one[3] == second)
+    if max(first[2], other[2]) < 2 * min(first[2], other[2]):
+        return ""
+    return f"{usual} in one part ({counts[usual]:,}) and {second} in another ({counts[second]:,})"

@@ -13,25 +13,27 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import portfolio_roles as roles_
 from imop_engine.tables import words
-from imop_engine.tables.cells import CellColumn, CellTable, as_bool, text_column
+from imop_engine.tables.cells import CellColumn, CellTable, text_column
+from imop_engine.tables.column_units import with_one_unit
 from imop_engine.tables.currencies import ONE_CURRENCY, Currencies, wide_currencies
 from imop_engine.tables.dates import Dates
 from imop_engine.tables.history_matrix import MISFIT, PERCENT_SHARE
 from imop_engine.tables.numbers import Numbers
-from imop_engine.tables.portfolio_roles import AssetNames, Roles
+from imop_engine.tables.portfolio_roles import Roles
+from imop_engine.tables.position_sides import with_sides
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS
 from imop_engine.tables.reading_report import CHANGED, KEPT, REFUSED, Cure, Notes, SetAside
+from imop_engine.tables.total_rows import note_totals
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-FOOTER_WORD: Final = f"(?i)({'|'.join(sorted(words.FOOTER))})"
+MOST_OWNERS: Final = 3  # columns offered as investors
 SEVERAL_CURRENCIES: Final = "has amounts in several currencies and no rate for them"
 NOT_A_NUMBER: Final = "a holding is not a number, so the portfolio is not known"
 
@@ -49,6 +51,7 @@ class Book:
     sources: NDArray[np.intp]
     signed: bool
     covered: FloatArray | None = None  # share of each portfolio that has a return history
+    wealth: FloatArray | None = None  # what each portfolio is worth, where it came as amounts
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -73,6 +76,7 @@ class Book:
             owner=position[self.owner[hit]],
             sources=self.sources[mask],
             covered=None if self.covered is None else self.covered[mask],
+            wealth=None if self.wealth is None else self.wealth[mask],
         )
 
     def note(
@@ -146,7 +150,7 @@ def wide_book(
         rates: What a unit of each currency is worth in one of them, for amounts in several.
     """
     names = roles.all(roles_.HOLDING)
-    keep = keep & ~_note_totals(table, roles.first(roles_.INVESTOR), keep, notes)
+    keep = keep & ~note_totals(table, roles.first(roles_.INVESTOR), keep, notes)
     mostly = _mostly_percent([numbers[name] for name in names])
     unreadable: dict[int, str] = {}
     for name in names:
@@ -154,6 +158,7 @@ def wide_book(
         unreadable |= dict.fromkeys(np.flatnonzero(odd), f"has no holding to read in column {name}")
         keep = keep & ~odd
     values = np.nan_to_num(np.column_stack([numbers[name].values for name in names]))
+    values = with_one_unit(names, values, notes)
     values, mixed = wide_currencies(table, roles, values, rates).converted(
         values, keep, table.rows, notes
     )
@@ -243,36 +248,6 @@ def _note_unreadable(
     return refused
 
 
-def _note_totals(
-    table: CellTable, name: str | None, keep: BoolArray, notes: Notes, known: Sequence[str] = ()
-) -> BoolArray:
-    """Refuse rows that are headed "Total" or the like, unless that is the name of an asset."""
-    found = np.zeros(len(table), bool)
-    if name is None:
-        return found
-    column = table[name]
-    if column.text is None:
-        return found
-    distinct = column.text.dictionary_encode()
-    is_total = as_bool(pc.match_substring_regex(distinct.dictionary, FOOTER_WORD))
-    history = AssetNames(known)
-    for i in np.flatnonzero(is_total):
-        word = distinct.dictionary[int(i)].as_py()
-        is_total[i] = words.is_total(word) and history.spelling(word) is None
-    found = np.asarray(keep & is_total[distinct.indices.to_numpy(zero_copy_only=False)])
-    where = np.flatnonzero(found)
-    if len(where):
-        notes.add(
-            "the row is a total or an average, not a portfolio",
-            REFUSED,
-            "nothing needs to be done",
-            rows=table.rows[where],
-            columns=name,
-            values=column.show(where),
-        )
-    return found
-
-
 def _ids(
     table: CellTable, name: str | None, where: NDArray[np.intp], notes: Notes
 ) -> NDArray[np.object_]:
@@ -322,23 +297,31 @@ def long_book(
         currencies: In which one each row's amount is, and what a unit of each is worth.
     """
     investor, asset = roles.first(roles_.INVESTOR), str(roles.first(roles_.ASSET))
+    before = keep
     for name in (investor, asset):
-        keep = keep & ~_note_totals(table, name, keep, notes, known)
+        keep = keep & ~note_totals(table, name, keep, notes, known, investor)
     for name in roles.all(roles_.ATTRIBUTE):
         # Custodians write "Total" where the security's name stands, and leave its number out.
         nameless = keep & ~table[asset].filled
-        keep = keep & ~_note_totals(table, name, nameless, notes, known)
+        keep = keep & ~note_totals(table, name, nameless, notes, known, investor, True)
     if investor is None:
         owners = text_column("investor", pa.array([Path(table.file).stem] * len(table)))
+        likely = _likely_owners(table, roles)
         notes.add(
             "no column names an investor; all rows are one portfolio",
             KEPT,
             "say which column is the investor if there are several",
+            needs=bool(likely),
+            cures=[
+                Cure("roles", f"{name}={roles_.INVESTOR}", f"{name} is the investor")
+                for name in likely
+            ],
         )
     else:
-        owners = _filled_down(table, investor, keep, notes)
+        owners = _filled_down(table, investor, keep, notes, pivot=bool((before & ~keep).any()))
         keep = keep & ~_note_nameless(table, owners, keep, notes)
     held, signed = _held(table, roles, numbers)
+    held = with_sides(table, roles, held, keep, notes)
     where = np.flatnonzero(keep)
     if not len(where):
         raise UnreadableFile(f"{table.file} has no row with an investor and an asset.")
@@ -387,6 +370,20 @@ def long_book(
     )
 
 
+def _likely_owners(table: CellTable, roles: Roles) -> list[str]:
+    """Columns that may name investors: attributes whose cells come in blocks, each in one only."""
+    found = []
+    for name in roles.all(roles_.ATTRIBUTE):
+        column = table[name]
+        if words.says(name, words.GROUPING | words.PAST) or not column.filled.all():
+            continue
+        codes = column.strings.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        blocks = 1 + int((np.diff(codes) != 0).sum())
+        if 1 < blocks == codes.max() + 1 < len(table):
+            found.append(name)
+    return found[:MOST_OWNERS]
+
+
 def _without_nameless(book: Book) -> Book:
     """Drop the asset without a name: whoever held anything of it was refused."""
     named = np.array([bool(name) for name in book.assets])
@@ -398,18 +395,23 @@ def _array(column: CellColumn, where: NDArray[np.intp]) -> Any:
     return column.strings.take(pa.array(where)).to_pandas()
 
 
-def _filled_down(table: CellTable, name: str, keep: BoolArray, notes: Notes) -> CellColumn:
+def _filled_down(
+    table: CellTable, name: str, keep: BoolArray, notes: Notes, pivot: bool = False
+) -> CellColumn:
     """Return the investors, each named once above her rows where the file is written that way.
 
     Merged cells and pivot tables are saved so. It is told by every name standing alone: where
-    names are also repeated from row to row, an empty cell is a mistake and not a habit.
+    names are also repeated from row to row, an empty cell is a mistake and not a habit. A pivot
+    table has totals among its rows, and then an investor may well have a single row.
     """
     column = table[name]
     rows = np.flatnonzero(keep)
     filled = column.filled[rows]
     shown = np.array(column.strings.take(pa.array(rows)).to_pylist(), dtype=object)
     repeated = (shown[1:] == shown[:-1]) & filled[1:]
-    if filled.all() or not filled[:1].all() or repeated.any() or filled.sum() > len(rows) / 2:
+    if filled.all() or not filled[:1].all() or repeated.any():
+        return column
+    if filled.sum() > len(rows) / 2 and not pivot:
         return column
     above = np.maximum.accumulate(np.where(filled, np.arange(len(rows)), 0))
     blank = rows[~filled]

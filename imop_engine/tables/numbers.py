@@ -24,6 +24,9 @@ COMMA: Final = "comma"
 DECIMALS: Final = (POINT, COMMA)
 # Cells of a column that are asked for its decimal mark before all of them are.
 FIRST_VOTERS: Final = 2_000
+# A column of this many cells, of which the first ones come again so often, is read by its words.
+MANY_CELLS: Final = 20_000
+FEW_DISTINCT: Final = 0.5
 OTHER: Final = {POINT: COMMA, COMMA: POINT}
 
 # What people and programs write where there is no number.
@@ -58,9 +61,19 @@ CURRENCY: Final = (
 )
 # Digits and signs as wide as the letters of East Asia, and the space between them.
 WIDE: Final = r"[\x{ff01}-\x{ff5e}\x{ffe5}\x{3000}]"
+# Digits and marks of Arabic and Persian, with what they are in Latin.
+EASTERN: Final = "٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬٪"
+LATIN: Final = "01234567890123456789.,%"
 SPACES: Final = r"\s\x{00a0}\x{202f}\x{2009}"
 LEFT: Final = rf"^[(]?[{SPACES}]*[-+−]?[{SPACES}]*{CURRENCY}?[{SPACES}]*[-+−]?"
-RIGHT: Final = rf"(?:[eE][-+]?\d+)?[{SPACES}]*{CURRENCY}?[{SPACES}]*%?[{SPACES}]*[)]?-?$"
+# What refers to a note below the table.
+FOOTNOTE: Final = rf"[{SPACES}]*[*†‡¹²³]{{0,3}}$"
+RIGHT: Final = rf"(?:[eE][-+]?\d+)?[{SPACES}]*{CURRENCY}?[{SPACES}]*%?[{SPACES}]*[)]?-?{FOOTNOTE}"
+# What stands for no cents: 100.-, 1'000.–, 1.000,--.
+CENTLESS: Final = "[-–—−]{1,2}"
+NO_CENTS: Final = rf"(\d[.,]){CENTLESS}([^\d]*)$"
+# A note in brackets after a number: 30 % (1).
+NOTE_AFTER: Final = r"([\d%][\s\x{00a0}]|%)[(\[]\d[)\]]$"
 PLAIN: Final = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"
 
 
@@ -71,7 +84,8 @@ def _shape(decimal: str, thousands: str) -> tuple[str, str]:
     body = rf"(?:(?:\d+|{groups}|{indian})(?:{decimal}\d*)?|{decimal}\d+)"
     telling = (
         rf"(?:\d+{decimal}(?:\d{{1,2}}|\d{{4,}})|0?{decimal}\d+|\d{{4,}}{decimal}\d{{3}}"
-        rf"|\d{{1,3}}(?:[{thousands}'’{SPACES}]\d{{3}})+{decimal}\d*|\d{{1,3}}(?:{thousands}\d{{3}}){{2,}})"
+        rf"|\d{{1,3}}(?:[{thousands}'’{SPACES}]\d{{3}})+{decimal}\d*|\d{{1,3}}(?:{thousands}\d{{3}}){{2,}}"
+        rf"|(?:\d+|{groups}){decimal}{CENTLESS})"
     )
     return body, rf"{LEFT}{telling}{RIGHT}"
 
@@ -105,6 +119,15 @@ class Numbers:
         said = ~(self.empty | self.missing | self.dash)
         return float(1 - self.bad.sum() / said.sum()) if said.any() else 0.0
 
+    @property
+    def count_rows(self) -> bool:
+        """Whether the column goes 1, 2, 3 (or 0, 1, 2), or the other way round, to its end."""
+        if len(self.values) < 2 or not np.isfinite(self.values).all():
+            return False
+        steps = np.diff(self.values)
+        begins = self.values.min() in (0.0, 1.0)
+        return bool(begins and np.abs(steps[0]) == 1 and (steps == steps[0]).all())
+
 
 @dataclass(frozen=True)
 class DecimalMarks:
@@ -128,11 +151,13 @@ def find_decimal_marks(columns: Sequence[CellColumn], asked: str, separator: str
         return DecimalMarks({c.name: asked for c in columns}, Guess(asked, "as asked for"), ())
     written = [c for c in columns if c.text is not None]
     texts = [c if c.plain_numbers is not None else narrow(c) for c in written]
-    # Where no cell has a comma or two points there is nothing to decide.
-    doubtful = any(_has(c, ",") or _has_many_points(c) for c in texts)
+    # Where no cell has a comma or two points there is nothing to decide; plain numbers have none.
+    unplain = [c for c in texts if c.plain_numbers is None]
+    doubtful = any(_has(c, ",") or _has_many_points(c) for c in unplain)
     tells = {c.name: _votes(c) for c in texts} if doubtful else {}
     points, commas = (sum(vote[i] for vote in tells.values()) for i in (0, 1))
-    open_columns = tuple(c.name for c in texts if doubtful and _is_open(c))
+    undecided = doubtful and points == commas
+    open_columns = tuple(c.name for c in texts if undecided and _is_open(c))
     default = COMMA if separator == "semicolon" and open_columns else POINT
     whole = COMMA if commas > points else POINT if points > commas else default
     marks = {column.name: _column_mark(tells.get(column.name, (0, 0)), whole) for column in columns}
@@ -203,6 +228,8 @@ def read_numbers(column: CellColumn, mark: str = POINT) -> Numbers:
     if column.text is None:
         return Numbers(native.copy(), ~column.filled, none, none, dated, none, none)
     if column.plain_numbers is None:
+        if column.numbers is None and column.times is None and _repeats_often(column.text):
+            return _by_distinct(column, mark)
         column = narrow(column)
     plain = _plain(column, mark) if column.numbers is None else None
     if plain is not None:
@@ -213,18 +240,39 @@ def read_numbers(column: CellColumn, mark: str = POINT) -> Numbers:
 def narrow(column: CellColumn) -> CellColumn:
     """The column with digits and signs of the usual width."""
     text: Any = column.text
-    if text is None or not pc.any(pc.match_substring_regex(text, WIDE)).as_py():
+    if text is None or pc.all(pc.string_is_ascii(text)).as_py():
         return column
-    return replace(column, text=pc.utf8_normalize(text, form="NFKC"))
+    if pc.any(pc.match_substring_regex(text, f"[{EASTERN}]")).as_py():
+        for theirs, ours in zip(EASTERN, LATIN, strict=True):
+            text = pc.replace_substring(text, theirs, ours)
+    if pc.any(pc.match_substring_regex(text, WIDE)).as_py():
+        text = pc.utf8_normalize(text, form="NFKC")
+    return column if text is column.text else replace(column, text=text)
 
 
 def _plain(column: CellColumn, mark: str) -> FloatArray | None:
     """Read a column at once where every cell is a plain number, or give up."""
     if mark == POINT:
         return column.plain_numbers
-    if _has(column, "."):
-        return None
-    return CellColumn(column.name, text=pc.replace_substring(column.text, ",", ".")).plain_numbers
+    return column.comma_numbers
+
+
+def _repeats_often(text: pa.Array) -> bool:
+    """Whether a long column has few different cells, so that it is quicker to read each once."""
+    if len(text) < MANY_CELLS:
+        return False
+    first = text.slice(0, FIRST_VOTERS)
+    return bool(pc.count_distinct(first).as_py() < FEW_DISTINCT * len(first))
+
+
+def _by_distinct(column: CellColumn, mark: str) -> Numbers:
+    """Read every different cell once."""
+    coded: Any = column.text
+    coded = coded.dictionary_encode()
+    one = read_numbers(CellColumn(column.name, text=coded.dictionary), mark)
+    place = coded.indices.to_numpy(zero_copy_only=False)
+    parts = (one.values, one.empty, one.dash, one.missing, one.bad, one.percent, one.misfit)
+    return Numbers(*(part[place] for part in parts))
 
 
 def _careful(column: CellColumn, mark: str, native: FloatArray, dated: BoolArray) -> Numbers:
@@ -260,6 +308,10 @@ def _cast(text: pa.Array, where: BoolArray) -> FloatArray:
 
 def _written(text: pa.Array, mark: str) -> tuple[FloatArray, BoolArray]:
     """Read cells with signs, brackets, units and separators; NaN where a cell is no number."""
+    if pc.any(pc.match_substring_regex(text, NO_CENTS)).as_py():
+        text = pc.replace_substring_regex(text, NO_CENTS, r"\100\2")
+    if pc.any(pc.match_substring_regex(text, NOTE_AFTER)).as_py():
+        text = pc.utf8_trim_whitespace(pc.replace_substring_regex(text, NOTE_AFTER, r"\1"))
     fits = as_bool(pc.match_substring_regex(text, rf"{LEFT}{BODY[mark]}{RIGHT}"))
     values, percent = np.full(len(text), np.nan), np.zeros(len(text), bool)
     if fits.any():
@@ -268,6 +320,7 @@ def _written(text: pa.Array, mark: str) -> tuple[FloatArray, BoolArray]:
 
 
 def _unwrapped(text: pa.Array, mark: str) -> tuple[FloatArray, BoolArray]:
+    text = pc.replace_substring_regex(text, FOOTNOTE, "")
     opened = as_bool(pc.starts_with(text, "("))
     closed = as_bool(pc.match_substring_regex(text, r"[)]-?$"))
     minus = as_bool(pc.match_substring_regex(text, r"^[(]?[^\d]*[-−]|[^eE]-$"))

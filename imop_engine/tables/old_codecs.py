@@ -38,7 +38,13 @@ OTHERS: Final = (
     ("cp1250", "Windows-1250"),
     ("cp1251", "Windows-1251"),
     ("cp1254", "Windows-1254"),
+    ("cp1253", "Windows-1253"),
+    ("cp1255", "Windows-1255"),
+    ("cp1256", "Windows-1256"),
+    ("cp1257", "Windows-1257"),
 )
+# Words that the western encoding writes alike, of a language whose ő and ű it does not have.
+HUNGARIAN: Final = words.vocabulary("ügyfél értékpapír érték árfolyam súly összeg készpénz dátum")
 VOCABULARY: Final = (
     words.DATE
     | words.ASSET
@@ -72,6 +78,8 @@ def find_old_codec(content: bytes) -> tuple[str, Guess]:
     paired = _stands_in_pairs(sample)
     tried = (WESTERN, *OTHERS, *(EAST_ASIAN if paired else ()))
     codec, name = max(tried, key=lambda one: _known(sample, one[0]))
+    if codec == WESTERN[0] and words.words_of(_decoded(sample, codec) or "") & HUNGARIAN:
+        codec, name = OTHERS[0]
     if codec != WESTERN[0]:
         return codec, Guess(name, "its words are known that way, and the bytes are not UTF-8")
     if paired and not _known(sample, codec):

@@ -20,6 +20,7 @@ FRAME_NAME: Final = "the table"
 UNNAMED: Final = "the file"
 # The kinds of file that are read, as sentences call them.
 EXCEL, PARQUET, TEXT = "an Excel workbook", "a Parquet file", "text"
+PAGE: Final = "a web page"
 
 # What people pick by mistake, told by its first bytes.
 FOREIGN: Final = (
@@ -32,7 +33,20 @@ FOREIGN: Final = (
     (b"\xff\xd8\xff", "a picture", "save the table in it as CSV or Excel"),
     (b"SQLite format 3", "a database", "export the table as CSV"),
 )
-WEB_PAGE: Final = (b"<!doctype html", b"<html")
+
+# How such a file begins, white space and byte-order mark aside.
+MARKUP: Final = (
+    b"<!doctype html",
+    b"<html",
+    b"<table",
+    b"<?xml",
+    b"<workbook",
+    b"<meta",
+    b"<style",
+    b"<div",
+    b"<body",
+    b"<head",
+)
 
 Source = str | Path | bytes | bytearray | pd.DataFrame | Any
 
@@ -68,6 +82,10 @@ def load_table(
         from imop_engine.tables.columnar import read_parquet
 
         return read_parquet(file, content, limits)
+    if kind == PAGE:
+        from imop_engine.tables.markup import read_markup
+
+        return read_markup(file, content, limits)
     from imop_engine.tables.text import read_text
 
     return read_text(file, content, limits)
@@ -136,15 +154,18 @@ def _kind(file: str, content: bytes) -> str:
         return EXCEL
     if content.startswith(b"PAR1"):
         return PARQUET
+    if is_markup(content):
+        return PAGE
     start = content[:200].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith(WEB_PAGE):
-        raise UnreadableFile(
-            f"{file} is a web page, not a table; download the data themselves "
-            "(often the link needs a login)."
-        )
     if start.startswith((b"{", b"[{", b"[[")):
         raise UnreadableFile(f"{file} is JSON, which is not read; save it as CSV or Excel.")
     return TEXT
+
+
+def is_markup(content: bytes) -> bool:
+    """Whether a file begins as a web page or as Excel's XML."""
+    start = content[:400].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
+    return start.startswith(MARKUP)
 
 
 def frame_table(frame: pd.DataFrame, file: str, limits: ReadingLimits) -> CellTable:

@@ -7,6 +7,7 @@ hundred percent. Every role is shown and can be corrected.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,11 +20,13 @@ from imop_engine.errors import UnreadableFile
 from imop_engine.sentences.numbers import some
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable, text_column
+from imop_engine.tables.column_units import without_unit
 from imop_engine.tables.dates import read_dates
-from imop_engine.tables.extra_holdings import extra_holdings
+from imop_engine.tables.extra_holdings import ADDS_UP, extra_holdings
 from imop_engine.tables.history_layout import LONG, MOSTLY, UNNAMED_COLUMNS, WIDE, repeats
 from imop_engine.tables.numbers import CURRENCY, Numbers
 from imop_engine.tables.reading_report import Guess
+from imop_engine.tables.tickers import Tickers
 
 INVESTOR, DATE, ASSET = "investor", "date", "asset"
 HOLDING, WEIGHT, AMOUNT = "holding", "weight", "amount"
@@ -50,12 +53,18 @@ DISTINCT_NAMES: Final = 1000
 # More columns than this, of which no one is an asset's, are no portfolios on this market.
 MOST_STRANGERS: Final = 2_000
 NAMED: Final = 3  # assets in a sentence
+# What a column that counts the rows is called; a fund could be called 1.
+NUMBERED_ROWS: Final = ("#", "Nr", "Nr.", "No", "No.", "nr", "no", "N°", "Lfd. Nr.", "row", "Row")
+# Of the owners of a long table so many hold portfolios that add up.
+OWNERS_ADD_UP: Final = 0.9
 # What may stand beside an asset's name in the name of its column.
-FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES
+FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES | {"actual", "ist", "current", "held"}
 
 ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
 
 
+# What refers to a note below the table: Fund A*, Fund B¹, Fund C (2).
+_FOOTNOTE: Final = re.compile(r"\s*(?:[(\[]\d[)\]]|[*†‡§¹²³⁴⁵⁶⁷⁸⁹])+$")
 _IN_CURRENCY: Final = re.compile(rf"(?:\s+in)?\s+{CURRENCY}$")
 
 
@@ -95,6 +104,15 @@ class AssetNames:
     def __init__(self, assets: Sequence[str] | None) -> None:
         self._exact = frozenset(assets or ())
         self._by_key = {words.key(asset): asset for asset in assets or ()}
+        # a history may call an asset by its currency too, and portfolios only by its name
+        bare = [
+            (words.key(_IN_CURRENCY.sub("", without_unit(one)[0])), one) for one in assets or ()
+        ]
+        often = Counter(key for key, _ in bare)
+        self._by_key |= {
+            key: one for key, one in bare if often[key] == 1 and key not in self._by_key
+        }
+        self.tickers = Tickers(assets or ())
 
     def spelling(self, name: str) -> str | None:
         """Return the asset that a name means, as the history spells it; None where it is none."""
@@ -111,7 +129,20 @@ class AssetNames:
         if found is None and not words.is_cash(bare):
             # an asset's amounts in one currency: Fund A (USD), Fund A in EUR
             found = self._by_key.get(words.key(_IN_CURRENCY.sub("", bare)))
+        if found is None and (counted := without_unit(name)[0]) != name:
+            found = self.spelling(counted)
+        if found is None and (plain := _FOOTNOTE.sub("", name)) not in ("", name):
+            found = self.spelling(plain)
+        if found is None:
+            same = self.tickers.candidates(name)
+            found = same[0] if len(same) == 1 else None
         return found
+
+    def is_by_ticker(self, name: str) -> bool:
+        """Whether a name means an asset only because vendors write the same ticker differently."""
+        return self.spelling(name) in self.tickers.candidates(name) and (
+            words.key(name) not in self._by_key
+        )
 
 
 def refuse_strangers(table: CellTable, assets: Sequence[str] | None) -> None:
@@ -183,6 +214,8 @@ def guess_roles(
             of[investor] = INVESTOR
     if is_long:
         _long_values(table, numbers, of, guessed)
+        if INVESTOR not in of.values():
+            of |= _owner_by_sums(table, numbers, of)
         matched: dict[str, str] = {}
         doubtful: tuple[str, ...] = ()
     else:
@@ -296,6 +329,26 @@ def _owner_column(table: CellTable, taken: dict[str, str], texts: list[CellColum
     return None
 
 
+def _owner_by_sums(
+    table: CellTable, numbers: dict[str, Numbers], of: dict[str, str]
+) -> dict[str, str]:
+    """Find who owns the rows of a long table by its weights: each owner's add up to one or 100."""
+    weight = next((name for name, role in of.items() if role == WEIGHT), None)
+    if weight is None:
+        return {}
+    held = np.nan_to_num(numbers[weight].values)
+    for column in table.columns:
+        if column.name in of or not column.filled.all():
+            continue
+        coded = column.strings.dictionary_encode()
+        codes = coded.indices.to_numpy(zero_copy_only=False)
+        sums = np.bincount(codes, weights=held)
+        adds = [np.mean(np.abs(sums / whole - 1) <= ADDS_UP) for whole in (1.0, 100.0)]
+        if 1 < len(sums) < len(table) and max(adds) >= OWNERS_ADD_UP:
+            return {column.name: INVESTOR}
+    return {}
+
+
 def _long_values(
     table: CellTable, numbers: dict[str, Numbers], of: dict[str, str], guessed: dict[str, Guess]
 ) -> None:
@@ -339,7 +392,8 @@ def _long_values(
             by_date[-1], f"the latest date; not used: {', '.join(by_date[:-1])}"
         )
         return
-    of[numeric[0]] = AMOUNT
+    held = sorted(numeric, key=lambda name: words.says(name, words.NOT_HELD | words.PAST))
+    of[held[0]] = AMOUNT
 
 
 def dated(names: list[str]) -> list[tuple[np.datetime64, str]]:
@@ -352,6 +406,7 @@ def _named_values(numeric: list[str], guessed: dict[str, Guess]) -> dict[str, st
     """Return the role of every column of numbers whose name says what it holds."""
     found: dict[str, str] = {}
     weights = [name for name in numeric if words.is_weight(name)]
+    weights.sort(key=lambda name: words.says(name, words.NOT_HELD | words.PAST))
     amounts = [name for name in numeric if name not in weights and _is_amount(name)]
     if weights:
         found[weights[0]] = WEIGHT
@@ -400,6 +455,8 @@ def _wide_holdings(
         spelled = known.spelling(name)
         if spelled is not None:
             of[name], matched[name] = HOLDING, spelled
+        elif name in NUMBERED_ROWS and numbers[name].count_rows:
+            of[name] = IGNORE
         elif numbers[name].share >= MOSTLY:
             loose.append(name)
     of |= {name: TOTAL for name in loose if words.is_total(name)}

@@ -212,7 +212,8 @@ def apply_sum_rule(book: Book, units: str, rules: Rules, notes: Notes) -> Book:
             lambda p: f"{sums[p]:.6g}",
         )
         good = book.set_aside(bad, lambda _: "has amounts that add up to nothing positive", notes)
-        return replace(good, values=good.values / good.values.sum(axis=1, keepdims=True))
+        worth = good.values.sum(axis=1)
+        return replace(good, values=good.values / worth[:, None], wealth=worth)
     book = replace(book, values=book.values / whole)
     sums = sums / whole
     off = np.abs(sums - 1)

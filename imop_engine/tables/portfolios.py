@@ -7,7 +7,7 @@ portfolios by assets (holdings), and what happens to those that do not fit (port
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -25,15 +25,18 @@ from imop_engine.tables import portfolio_rules as rules_
 from imop_engine.tables import words
 from imop_engine.tables.asset_map import AssetMap, relabelled
 from imop_engine.tables.cells import CellColumn, CellTable
-from imop_engine.tables.coverage import apply_coverage_rule
+from imop_engine.tables.coverage import NO_HISTORY, apply_coverage_rule
 from imop_engine.tables.currencies import check_rates, find_currencies
 from imop_engine.tables.dates import DAYS, ORDERS, read_dates
+from imop_engine.tables.holding_dates import are_of_holdings, note_dates_of_holdings
 from imop_engine.tables.holdings import Book, long_book, wide_book
+from imop_engine.tables.joined_dates import with_joined_dates
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.portfolio_roles import NAMED, Roles, guess_roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
-from imop_engine.tables.reading_report import KEPT, Cure, Guess, Notes, ReadingReport
+from imop_engine.tables.reading_report import KEPT, NOTHING, Cure, Guess, Notes, ReadingReport
+from imop_engine.tables.row_groups import with_headed_investors
 from imop_engine.tables.sheet_choice import naming_sheet, wanted_portfolios
 from imop_engine.tables.snapshot_rules import (
     BY_DATE,
@@ -43,8 +46,12 @@ from imop_engine.tables.snapshot_rules import (
     apply_snapshot_rule,
     check_snapshots,
 )
+from imop_engine.tables.transactions import refuse_transactions
+from imop_engine.tables.turned import with_portfolios_in_rows
 from imop_engine.tables.wrong_file import refuse_history
 
+# What a portfolio is worth, among the attributes, where it came as amounts of money.
+WEALTH: Final = "wealth"
 # What the date of a portfolio is called among the attributes.
 SNAPSHOT: Final = "snapshot"
 # What the reason is called in the table of portfolios that take no part.
@@ -174,6 +181,10 @@ def read_portfolios(
     notes.extend(table.findings)
     table = relabelled(table, asset_map or AssetMap(), notes)
     guessed = dict(table.guessed)
+    table = with_headed_investors(table, known, roles or {}, notes)
+    if layout == "auto":
+        table = with_portfolios_in_rows(table, known, decimal, guessed, notes)
+    table = with_joined_dates(table, roles or {}, notes)
     given = layouts.check_roles(table, roles, roles_.ROLES)
     with naming_sheet(table):
         if not len(table):
@@ -225,6 +236,12 @@ def _book(
         date_name, dates = None, None
     found = guess_roles(table, numbers, date_name, assets, given, layout, guessed)
     keep = np.ones(len(table), bool)
+    if found.layout == layouts.LONG:
+        refuse_transactions(table, found, dates)
+        if date_name not in given and are_of_holdings(table, found, numbers, dates):
+            note_dates_of_holdings(str(date_name), notes)
+            found, dates = replace(found, of={**found.of, str(date_name): roles_.ATTRIBUTE}), None
+            date_name = None
     if date_name is not None and dates is not None:
         guessed["dates"] = dates.guess
         layouts.note_open_dates(notes, date_name, dates)
@@ -243,10 +260,15 @@ def _book(
 
 def _nothing_left(table: CellTable, notes: Notes) -> UnreadableFile:
     grave = [finding for finding in notes.findings if finding.action == "refused"]
+    # a row of totals was left out too, but is not why no portfolio is left
+    grave.sort(key=lambda finding: finding.remedy.startswith(NOTHING))
     first = f" First reason: {grave[0].sentence()}" if grave else ""
     asked = [finding for finding in notes.findings if finding.needs and finding.cures]
     cures = (*(grave[0].cures if grave else ()), *(one for each in asked for one in each.cures))
-    return UnreadableFile(f"{table.file} has no portfolio that can be used.{first}", cures)
+    # what is known of the names that no history has: a mistyped number, a ticker that may be two
+    named = [one for one in notes.findings if one.needs and NO_HISTORY not in one.what]
+    more = "".join(f" {one.sentence()}" for one in named if not one.cures and one.action == KEPT)
+    return UnreadableFile(f"{table.file} has no portfolio that can be used.{first}{more}", cures)
 
 
 def _settled(
@@ -372,6 +394,8 @@ def _people(
     weights = pd.DataFrame(book.values[order], index=index, columns=list(book.assets))
     dates = None if book.dates is None else pd.Series(book.dates[order], index=index, name="date")
     attributes = _attributes(table, found, book.sources[order], index)
+    if book.wealth is not None and WEALTH not in attributes.columns:
+        attributes[WEALTH] = np.round(book.wealth[order], 6)  # sums of cents end in rounding
     if by_date and dates is not None:
         # as text: the groups that an analyst filters and learns by
         attributes.insert(0, SNAPSHOT, dates.dt.strftime("%Y-%m-%d").to_numpy())
@@ -415,9 +439,10 @@ def _asked_for(aside: pd.DataFrame, book: Book, rule: str) -> pd.DataFrame:
     if rule != LATEST:
         return aside[(days.dt.strftime("%Y-%m-%d") == rule).to_numpy()]
     used = pd.Series(pd.to_datetime(book.dates), index=book.ids.astype(str))
-    later = days.index.map(used.groupby(level=0).max().to_dict())
+    used = used[used.index.isin(days.index)]
+    later = used.groupby(level=0).max().reindex(days.index).to_numpy()
     last = days.groupby(level=0).transform("max")
-    return aside[((days == last) & ~(days < later)).to_numpy()]
+    return aside[((days == last) & ~(days.to_numpy() < later)).to_numpy()]
 
 
 def _attributes(

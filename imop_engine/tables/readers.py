@@ -17,7 +17,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from imop_engine.errors import UnreadableFile
+from imop_engine.forking import data_size, limit
 from imop_engine.tables.asset_map import read_asset_map
+from imop_engine.tables.group_table import read_asset_groups
+from imop_engine.tables.mandate_table import read_mandates
 from imop_engine.tables.moment_tables import read_moments
 from imop_engine.tables.open_table import UNNAMED, Source
 from imop_engine.tables.portfolios import read_portfolios
@@ -31,6 +34,8 @@ READERS: Final[dict[str, Callable[..., Any]]] = {
     "moments": read_moments,
     "sheets": sheet_names,
     "asset map": read_asset_map,
+    "asset groups": read_asset_groups,
+    "mandates": read_mandates,
 }
 Reading = Callable[[str, Sequence[Source], Mapping[str, Any]], Any]
 MAGIC: Final = {b"PK": "excel", b"PAR1": "parquet"}
@@ -126,23 +131,3 @@ def spending(budget: Budget, file: str) -> Iterator[None]:
         for kind, both in before.items():
             resource.setrlimit(kind, both)
         signal.signal(signal.SIGXCPU, handler)
-
-
-def limit(kind: int, most: int) -> None:
-    """Lower a limit of this process, never beyond the one that it has already."""
-    import resource
-
-    soft, hard = resource.getrlimit(kind)
-    for other in (soft, hard):
-        most = most if other == resource.RLIM_INFINITY else min(most, other)
-    resource.setrlimit(kind, (most, hard))
-
-
-def data_size() -> int:
-    """Bytes of memory that this process can write to; 0 where the system does not tell."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return 0
-    sizes = [line.split()[1] for line in lines if line.startswith("VmData:")]
-    return 1024 * int(sizes[0]) if sizes else 0

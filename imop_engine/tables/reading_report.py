@@ -123,6 +123,14 @@ class Finding:
             return f"columns {', '.join(names[:-1])} and {names[-1]}"
         return f"columns {', '.join(names[:ROWS_NAMED])} and {len(names) - ROWS_NAMED:,} more"
 
+    def extent(self) -> str:
+        """How many rows or columns it concerns, in brackets; "" where that is one, or the file."""
+        rows = len(np.unique(self.rows[self.rows > 0]))
+        columns = len({name for name in self.columns if name})
+        if rows > 1:
+            return f" ({rows:,} rows)"
+        return f" ({columns:,} columns)" if columns > 1 else ""
+
     def _what(self) -> str:
         values = list(dict.fromkeys(value for value in self.values if value))
         if not values:
@@ -145,6 +153,26 @@ class Finding:
             },
             index=range(count),
         )
+
+
+def repeated_portfolios(file: str, again: int, count: int) -> Finding:
+    """What is said of portfolios that were read before and are left out of a later file.
+
+    Args:
+        file: The later file.
+        again: How many of its portfolios were there.
+        count: How many it has.
+    """
+    return Finding(
+        file,
+        f"{again:,} of {count:,} portfolios are in the stream already, with the same holdings, and "
+        "are left out",
+        KEPT,
+        NOTHING,
+        np.zeros(1, np.int64),
+        ("",),
+        ("",),
+    )
 
 
 def shorten(value: str) -> str:

@@ -17,16 +17,29 @@ from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import history_kind as kinds
 from imop_engine.tables import history_layout as layouts
+from imop_engine.tables.calendar_table import with_months_in_rows
 from imop_engine.tables.cells import BoolArray, CellTable
 from imop_engine.tables.dates import ORDERS
 from imop_engine.tables.history_columns import read_matrix
 from imop_engine.tables.history_matrix import Matrix
+from imop_engine.tables.history_measures import (
+    note_currencies,
+    note_no_assets,
+    note_other_units,
+    note_rates,
+    note_twins,
+    refuse_mixed_kinds,
+    refuse_other_measures,
+    refuse_running,
+    without_logarithms,
+)
 from imop_engine.tables.history_quality import (
     FEWEST_RETURNS,
     check_prices,
     check_returns,
     simple_returns,
 )
+from imop_engine.tables.joined_dates import with_joined_dates
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
@@ -110,6 +123,9 @@ def read_returns(
     notes = Notes(table.file)
     notes.extend(table.findings)
     guessed = dict(table.guessed)
+    if layout == "auto":
+        table = with_months_in_rows(table, roles or {}, guessed, notes)
+    table = with_joined_dates(table, roles or {}, notes)
     given = layouts.check_roles(table, roles, layouts.ROLES)
     undecided = kind == "auto" and not given
     with naming_sheet(table):
@@ -119,11 +135,29 @@ def read_returns(
         if undecided:
             refuse_portfolios(table, matrix, words)
         if kind == "auto":
+            refuse_running(matrix.values, table.file, words)
+            refuse_mixed_kinds(matrix, table.file)
             guessed["kind"] = kinds.guess_kind(matrix.values, hint, signed, table.file, words)
+            kinds.note_against_names(guessed["kind"], words, notes)
+            _refuse_other(matrix, guessed["kind"], hint, periods_per_year, table.file, words)
         else:
             guessed["kind"] = Guess(kind, "as asked for")
         asked = (units, periods_per_year, jumps)
-        return _history(matrix, table, hint, signed, asked, guessed, notes, strict)
+        said = words if kind == "auto" else None
+        return _history(matrix, table, hint, signed, asked, guessed, notes, strict, said)
+
+
+def _refuse_other(
+    matrix: Matrix,
+    kind: Guess,
+    hint: str,
+    periods: int | None,
+    file: str,
+    words: HistoryWords,
+) -> None:
+    """Raise where the numbers are neither prices nor returns of one period."""
+    a_year = periods or int(kinds.guess_periods(matrix.dates).value)
+    refuse_other_measures(hint, matrix.assets, str(kind.value), a_year, file, words)
 
 
 def _history(
@@ -135,6 +169,7 @@ def _history(
     guessed: dict[str, Guess],
     notes: Notes,
     strict: bool,
+    words: HistoryWords | None,
 ) -> ReturnHistory:
     units, periods_asked, jumps = asked
     periods = kinds.guess_periods(matrix.dates)
@@ -159,10 +194,17 @@ def _history(
     if guessed["kind"].value == kinds.PRICES:
         matrix = check_prices(matrix, notes)
         prices = matrix
+        note_currencies(table, matrix, notes)
+        note_rates(matrix, notes)
         matrix = simple_returns(matrix, notes)
     else:
         matrix = _as_fractions(matrix, units, int(periods.value), hint, signed, guessed, notes)
+        note_other_units(matrix, notes)
+        if words is not None:
+            matrix = without_logarithms(matrix, hint, words, guessed, notes)
     matrix = check_returns(matrix, prices is not None, jumps, notes)
+    note_no_assets(matrix, notes)
+    note_twins(matrix, notes)
     enough = np.isfinite(matrix.values).sum(axis=0) >= FEWEST_RETURNS
     if not enough.any():
         raise UnreadableFile(
@@ -201,6 +243,10 @@ def _as_fractions(
             f"it is not certain that returns are given as {found.value} ({found.reason})",
             KEPT,
             "say whether they are fractions or percentages",
+            cures=[
+                Cure("units", kinds.PERCENT, "They are percentages"),
+                Cure("units", kinds.FRACTION, "They are fractions"),
+            ],
         )
     if found.value == kinds.FRACTION:
         return matrix

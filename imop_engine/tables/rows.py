@@ -9,7 +9,7 @@ import datetime as dt
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final, Protocol
 
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import CellColumn, CellTable, check_names
+from imop_engine.tables.column_units import scale_of
 from imop_engine.tables.numbers import DASHES, MISSING_WORDS
 from imop_engine.tables.reading_limits import ReadingLimits
 from imop_engine.tables.reading_report import KEPT, REFUSED, Guess, Notes
+from imop_engine.tables.remarks import refuse_second_table, without_remarks
 
 # Rows looked at to tell a header from a title above it and from the data below.
 HEAD_ROWS: Final = 60
@@ -75,15 +77,17 @@ def build_table(
     _check_width(file, len(names), limits)
     gather = _Gather(file, len(names), limits, packing)
     gather.take(chain(head[start:], rows), blank + start + 1)
-    gather.note(notes)
     columns = tuple(
         packing.join(name, [chunk[i] for chunk in gather.chunks]) for i, name in enumerate(names)
     )
     columns = tuple(c for c in columns if c.filled.any() or not c.name.startswith("column "))
+    columns, numbers = without_remarks(columns, gather.row_numbers, notes)
+    refuse_second_table(file, columns, numbers)
+    gather.note(notes, set(gather.row_numbers) - set(numbers) if gather.short else ())
     return CellTable(
         file=file,
         columns=columns,
-        rows=gather.row_numbers,
+        rows=numbers,
         rows_read=gather.rows_read,
         header_row=0 if header is None else blank + header + 1,
         findings=notes.findings,
@@ -237,7 +241,13 @@ def _headings(row: Cells, width: int, packing: Packing) -> list[str]:
 
 
 def _grouped(upper: list[str], lower: list[str]) -> list[str]:
-    """Put the group that stands above them before names; a merged cell has its word on the left."""
+    """Put the group that stands above them before names; a merged cell has its word on the left.
+
+    Names that are told apart without their groups stay as they are: a market knows them so.
+    """
+    alone = [name or group for name, group in zip(lower, upper, strict=True)]
+    if all(alone[1:]) and len(set(alone)) == len(alone):
+        return [lower[0] or upper[0], *alone[1:]]
     for j in range(2, len(upper)):
         upper[j] = upper[j] or upper[j - 1]
     pairs = zip(upper[1:], lower[1:], strict=True)
@@ -274,8 +284,16 @@ def _second_header(head: Sequence[Cells], header: int, packing: Packing) -> list
     if not all(_over_values(head[header + 2 :], j) for j in over):
         return None
     if all(upper[1:]) and len(set(upper)) == len(upper):
-        return [upper[0] or lower[0], *upper[1:]]
+        return [upper[0] or lower[0], *_with_units(upper[1:], lower[1:])]
     return _grouped(upper, lower)
+
+
+def _with_units(names: list[str], units: list[str]) -> list[str]:
+    """Names with what each column is counted in, where a row below says so and columns differ."""
+    if len({unit for unit in units if scale_of(unit)}) < 2:
+        return names
+    pairs = zip(names, units, strict=True)
+    return [f"{name} ({unit})" if scale_of(unit) else name for name, unit in pairs]
 
 
 def _over_values(below: Sequence[Cells], j: int) -> bool:
@@ -360,8 +378,8 @@ class _Gather:
         # Empty rows after the last one with something in it are not rows of the table.
         return self.count + len(self.long) + sum(number < self.last for number in self.blank)
 
-    def note(self, notes: Notes) -> None:
-        """Write down the odd rows."""
+    def note(self, notes: Notes, remarks: Collection[int] = ()) -> None:
+        """Write down the odd rows, remarks around the table aside."""
         if len(self.long) > self.count:
             raise UnreadableFile(
                 f"{self.file}, row {self.long[0]}: most rows have more than the header's "
@@ -376,7 +394,7 @@ class _Gather:
                 "nothing needs to be done",
             ),
             (
-                self.short,
+                [number for number in self.short if number not in remarks],
                 f"the row has fewer than the header's {self.width:,} cells; the others are empty",
                 KEPT,
                 "check that the row is complete",

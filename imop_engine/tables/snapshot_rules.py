@@ -24,6 +24,7 @@ SNAPSHOTS: Final = (LATEST, PANEL, BY_DATE)
 # How far from the drifted portfolio any holding may be, as a share of wealth: holdings are rounded,
 # and the history's dates are not quite those of the portfolios.
 DRIFT_ROOM: Final = 0.005
+FEW_DRIFTED: Final = 0.05  # a smaller share of the portfolios asks nobody for a decision
 
 BoolArray = NDArray[np.bool_]
 
@@ -71,12 +72,13 @@ def apply_drift_rule(book: Book, returns: pd.DataFrame | None, rule: str, notes:
         )
         return book.keep(~drifted)
     if drifted.any():
+        few = float(drifted.mean()) < FEW_DRIFTED
         notes.add(
             f"{int(drifted.sum()):,} of {len(book):,} portfolios are what the investor's earlier "
             "one became by the returns since then: held on, not chosen at their date",
             KEPT,
             "choose to leave out what only drifted",
-            needs=True,
+            needs=not few,
             cures=[Cure("drift", "drop", "Leave out what only drifted")],
         )
     return book
@@ -140,6 +142,8 @@ def apply_snapshot_rule(book: Book, rule: str, notes: Notes) -> Book:
         return book
     if rule not in SNAPSHOTS:
         return _of_one_day(book, rule, notes)
+    if rule == LATEST:
+        _note_earlier(book, notes)
     people, names = pd.factorize(pd.Series(book.ids))
     several = int((np.bincount(people, minlength=len(names)) > 1).sum())
     if not several:
@@ -171,6 +175,47 @@ def apply_snapshot_rule(book: Book, rule: str, notes: Notes) -> Book:
     )
     _leave_out(book, ~latest, "the investor has a later portfolio, which is used", notes)
     return book.keep(latest)
+
+
+def _note_earlier(book: Book, notes: Notes) -> None:
+    """Say whose latest portfolio is set aside, so that an earlier one stands for the investor.
+
+    The earlier one is used: it is what the investor chose, though not last.
+    """
+    assert book.dates is not None
+    aside = [
+        (str(who), day, why)
+        for part in notes.set_aside
+        if part.dates is not None
+        for who, day, why in zip(part.ids, part.dates, part.reasons, strict=True)
+        if not np.isnat(day)
+    ]
+    if not aside:
+        return
+    used = pd.Series(book.dates, index=book.ids.astype(str)).groupby(level=0).max()
+    last: dict[str, tuple[np.datetime64, str]] = {}
+    for who, day, why in aside:
+        if who in used.index and day > used[who] and (who not in last or day > last[who][0]):
+            last[who] = (day, why)
+    if not last:
+        return
+    who, (day, why) = next(iter(last.items()))
+    example = f"{who} of {str(day)[:10]} {why}, so that of {str(used[who])[:10]} is used"
+    count = len(last)
+    begin = (
+        "1 investor's latest portfolio is"
+        if count == 1
+        else (f"the latest portfolios of {count:,} investors are")
+    )
+    newest = str(max(day for day, _ in last.values()))[:10]
+    taken = bool((book.dates.astype("datetime64[D]") == np.datetime64(newest, "D")).any())
+    notes.add(
+        f"{begin} set aside and an earlier one is used ({example})",
+        KEPT,
+        "mend the latest portfolios, or use only those of one date",
+        needs=True,
+        cures=[Cure("snapshots", newest, f"Use only those of {newest}")] if taken else [],
+    )
 
 
 def _of_one_day(book: Book, day: str, notes: Notes) -> Book:

@@ -92,6 +92,8 @@ class TextPacking:
         """Make the column of its chunks; text that was made safe is again what it was."""
         column = text_column(name, pa.chunked_array(chunks, pa.string()))
         cells: Any = column.text
+        if not any(pc.any(pc.starts_with(cells, mark)).as_py() for mark in ("'", "=")):
+            return column
         marked = pc.match_substring_regex(cells, MARKED)
         if not pc.any(marked).as_py():
             return column
@@ -160,11 +162,22 @@ def find_separator(text: str) -> tuple[str, str]:
         for separator, (count, share) in fits.items():
             if count > 1 and share >= least:
                 return separator, f"it splits the first rows into {count} cells each"
+    # A short table between a title and notes: only rows that have the separator are asked.
+    for separator in SEPARATORS:
+        count, share = _even_count(sample, separator, only_split=True)
+        if count > 1 and share >= AGREEMENT:
+            return separator, f"it splits most of the first rows into {count} cells each"
     return ",", "no other separator is found"
 
 
-def _even_count(sample: str, separator: str) -> tuple[int, float]:
-    """Return how many cells most rows have, and the share of rows that have as many."""
+def _even_count(sample: str, separator: str, only_split: bool = False) -> tuple[int, float]:
+    """Return how many cells most rows have, and the share of rows that have as many.
+
+    Args:
+        sample: The beginning of the file.
+        separator: What may part its cells.
+        only_split: Ask only the rows that it splits, where these are at least half of all.
+    """
     counts: list[int] = []
     try:
         for row in csv.reader(io.StringIO(sample, newline=""), delimiter=separator):
@@ -174,6 +187,9 @@ def _even_count(sample: str, separator: str) -> tuple[int, float]:
                 break
     except csv.Error:
         return 1, 0.0
+    split = [count for count in counts if count > 1]
+    if only_split:
+        counts = split if 2 * len(split) >= len(counts) else []
     if not counts:
         return 1, 0.0
     usual, times = Counter(counts).most_common(1)[0]

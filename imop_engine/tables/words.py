@@ -11,14 +11,44 @@ from typing import Final
 
 def vocabulary(text: str) -> frozenset[str]:
     """The words of a text, to look for in the names of columns."""
-    return frozenset(text.split())
+    return frozenset(text.casefold().split())
 
 
 DATE: Final = vocabulary(
     """
+    fy fiscal geschäftsjahr exercice ejercicio esercizio week kw semaine semana
     date dates day datum fecha month quarter year time timestamp datetime period asof snapshot
     stichtag monat jahr mois mês mese maand tarih dato дата
+    quartal semester halbjahr zeitraum zeitpunkt année annee trimestre semestre période periode
+    año ano mes periodo período anno jaar kwartaal år kvartal rok miesiąc kwartał okres měsíc
+    čtvrtletí év hónap negyedév yıl ay çeyrek dönem vuosi kuukausi год месяц квартал период
+    έτος μήνας τρίμηνο 年度 年 月 四半期 期間 季度 期 분기 연도 월
+    dátum päivä ημερομηνία תאריך التاريخ تاريخ
     日付 基準日 年月日 年月 日期 净值日期 날짜 일자 기준일
+    """
+)
+# Parts of a date in columns of their own.
+YEAR_PART: Final = vocabulary(
+    """
+    year yr yyyy jahr année annee año ano anno jaar år rok év yıl vuosi год έτος 年
+    年度 년 연도
+    """
+)
+MONTH_PART: Final = vocabulary(
+    """
+    month mon mm monat mois mes mês mese maand måned månad miesiąc měsíc hónap ay
+    kuukausi месяц μήνας 月 월
+    """
+)
+QUARTER_PART: Final = vocabulary(
+    """
+    quarter qtr quartal trimestre kwartaal kwartał kvartal čtvrtletí negyedév çeyrek
+    квартал 四半期 季度 분기
+    """
+)
+DAY_PART: Final = vocabulary(
+    """
+    day dd tag jour día dia giorno dag dzień den nap gün päivä день 日 일
     """
 )
 ASSET: Final = vocabulary(
@@ -26,16 +56,21 @@ ASSET: Final = vocabulary(
     asset assets ticker tickers symbol security securities isin cusip sedol instrument fund
     stock wertpapier holding position name ric product scheme scrip wkn bezeichnung titel titre
     support ativo activo strumento titolo libellé värdepapper verdipapir
-    værdipapir walor fundusz инструмент бумага
+    værdipapir walor fundusz инструмент бумага varlık menkul kıymet papír értékpapír arvopaperi
+    τίτλος προϊόν נייר קרן الأصل السهم الصندوق
     銘柄 銘柄名 銘柄コード ファンド名 証券コード 证券名称 证券代码 基金名称 基金代码
     종목 종목명 종목코드
     """
 )
 INVESTOR: Final = vocabulary(
     """
-    investor client customer account person household kunde depot portfolio holder member user
+    investor client customer account acct person participant household kunde depot portfolio
+    holder member user participante partícipe afiliado titolare porteur souscripteur mandat
+    mandant mandato investidor inversor investisseur investitore rekening rekeningnummer deelnemer
+    inwestor uczestnik befektő sijoittaja инвестор счет счёт
     owner id kundennummer depotnummer kontonummer inhaber anleger contrat compte titulaire
     cliente contrato conta cuenta conto klant klient kund titular intestatario rachunek клиент
+    müşteri yatırımcı účet ügyfél asiakas πελάτης λογαριασμός לקוח חשבון العميل عميل الحساب حساب
     顧客 顧客名 顧客番号 お客様番号 口座 口座番号 客户 客户号 客户编号 客户名称 账户 账号
     고객 고객명 고객번호 계좌 계좌번호
     """
@@ -43,20 +78,56 @@ INVESTOR: Final = vocabulary(
 PRICE: Final = vocabulary(
     """
     price prices close px nav kurs last quote index level preis ltp prix cours liquidative vl
-    preço preco precio prezzo koers cena цена курс
+    preço preco precio cotización cotizacion cotação cambio prezzo quotazione koers slotkoers
+    cena цена курс fiyat kurz árfolyam kurssi
+    τιμή שער السعر سعر
     基準価額 株価 終値 価格 净值 单位净值 收盘价 价格 종가 기준가
     """
 )
 RETURN: Final = vocabulary(
     """
     return returns ret rets rendite performance perf rendement retorno rentabilidade rendimento
-    rentabilidad avkastning доходность 収益率 騰落率 リターン 收益率 수익률
+    rentabilidad avkastning доходность getiri výnos hozam tuotto απόδοση תשואה العائد
+    収益率 騰落率 リターン 收益率 수익률
+    """
+)
+# Returns that are not those of one period: since a beginning, of a year so far, of twelve months.
+RUNNING: Final = vocabulary(
+    """
+    cumulative cumulated accumulated kumuliert kumulierte kumulierter cumulé cumulée cumulés
+    cumulées acumulado acumulada acumulados cumulativo cumulata cumulato cumulatief cumulatieve
+    skumulowana skumulowany kumulerad kumulativ kumulovaný halmozott накопленная 累積 累计 누적
+    """
+)
+SO_FAR: Final = vocabulary("ytd mtd qtd")
+ROLLING: Final = vocabulary(
+    """
+    annualised annualized annualisiert annualisierte annualisé annualisée anualizado anualizada
+    annualizzato annualizzata geannualiseerd rolling trailing rollierend rollierende glissant
+    glissante 年率
+    """
+)
+# Figures about an asset or a portfolio that are neither its price nor its return.
+MEASURES: Final = vocabulary(
+    "volatility volatilität volatilité volatilidad volatilidade volatilità drawdown sharpe beta "
+    "duration tracking"
+)
+BASIS_POINTS: Final = frozenset(["bp", "bps", "basispunkte", "basispunkten"])
+LOGARITHM: Final = vocabulary(
+    "log ln logarithmic logreturn logreturns logret logrendite logrenditen logarithmisch"
+)
+# Levels of interest, whose changes are no returns.
+YIELD: Final = vocabulary(
+    """
+    yield yields rate zins zinsen zinssatz taux tasso tasa taxa rente oprocentowanie
+    ränta 利回り 金利
     """
 )
 WEIGHT: Final = vocabulary(
     """
     weight weights share allocation pct percent percentage fraction proportion gewicht anteil w
-    gewichtung poids peso waga udział vikt andel доля
+    gewichtung poids peso waga udział vikt andel доля ağırlık podíl váha súly arány osuus
+    répartition βάρος ποσοστό משקל אחוז الوزن النسبة
     構成比 構成比率 保有比率 比率 割合 占比 权重 比例 비중 비율
     """
 )
@@ -64,7 +135,8 @@ AMOUNT: Final = vocabulary(
     """
     amount amounts value balance exposure notional mv worth betrag wert marketvalue invested
     kurswert marktwert montant valeur importe importo valore waarde valorisation encours
-    controvalore wartość wycena marknadsvärde värde markedsverdi markedsværdi стоимость
+    controvalore wartość wycena marknadsvärde värde markedsverdi markedsværdi стоимость tutar
+    değer hodnota érték összeg αξία ποσό שווי סכום القيمة قيمة المبلغ مبلغ
     評価額 時価 時価評価額 残高 金額 市值 金额 평가금액 평가액 금액
     """
 )
@@ -72,6 +144,8 @@ SHARES: Final = vocabulary(
     """
     shares units quantity qty number count pieces stück stueck nominal anzahl nominale nombre
     parts quantité quantidade cantidad quantità aantal ilość liczba antal количество
+    adet množství počet darab mennyiség määrä τεμάχια ποσότητα
+    כמות الكمية كمية
     口数 株数 数量 保有数量 份额 持有份额 수량 보유수량 좌수
     """
 )
@@ -79,12 +153,18 @@ TOTAL: Final = vocabulary(
     """
     total sum totals gesamt summe subtotal zwischensumme gesamtsumme insgesamt totale totaal
     totaux soma somma razem suma ogółem summa ialt yhteensä toplam összesen celkem итого всего
+    σύνολο סהכ المجموع الإجمالي
     合計 総計 小計 合计 总计 小计 합계 총계 소계
     """
 )
-FOOTER: Final = TOTAL | frozenset(
-    ["average", "mean", "median", "grand", "avg", "durchschnitt", "mittelwert", "moyenne", "média"]
+FOOTER: Final = TOTAL | vocabulary(
+    """
+    average mean median grand avg durchschnitt mittelwert moyenne média media gemiddelde średnia
+    genomsnitt gesamtbetrag eindtotaal loppusumma
+    """
 )
+# Beside these, rows below a history that are no dates.
+SUMMARY: Final = FOOTER | vocabulary("ø min max std stdev stdabw abw volatility volatilität cagr")
 # A sum over a part is a total whatever it is the sum of.
 PART_TOTAL: Final = frozenset(["subtotal", "subtotals", "zwischensumme", "小計", "小计", "소계"])
 CASH: Final = vocabulary(
@@ -93,14 +173,15 @@ CASH: Final = vocabulary(
     kasse guthaben tagesgeld flüssige liquide liquides liquidità liquidita contanti trésorerie
     tresorerie espèces especes tesorería tesoreria liquidez dinheiro disponível kontanten
     kasmiddelen liquiditeiten gotówka gotowka środki kontanter likvida kontantbeholdning
-    наличные nakit készpénz hotovost käteinen 現金 預金 預り金 キャッシュ 现金 存款 현금 예수금
+    наличные nakit készpénz hotovost käteinen μετρητά מזומן نقد
+    現金 預金 預り金 キャッシュ 现金 存款 현금 예수금
     """
 )
 # What may stand beside the word for cash in the name of cash and nothing else.
 CASH_COMPANY: Final = vocabulary(
     """
     and or the in at of equivalents equivalent market account accounts balance balances position
-    positions on hand sweep uninvested settlement deposit deposits bank free
+    positions on hand sweep investments uninvested settlement deposit deposits bank free
     mittel konto kontoguthaben und bei äquivalente et équivalents equivalents compte solde y e ed
     equivalentes cuenta saldo equivalenti conto corrente mezzi equivalenten en rekening pieniężne
     middelen medel midler och og i
@@ -133,11 +214,55 @@ CURRENCY: Final = vocabulary(
     """
 )
 # Values that are not what the holding is worth today.
-PAST: Final = frozenset(
-    ["cost", "book", "purchase", "gain", "loss", "unrealized", "accrued", "einstand"]
+PAST: Final = vocabulary(
+    """
+    cost book purchase gain loss unrealized accrued einstand opening beginning begin start initial
+    previous prior old last change changes contribution contributions
+    anfangsbestand anfangswert anfang vorjahr vormonat veränderung gewinn verlust einstandswert
+    initiale précédent précédente variation début revient inicial anterior variación variação ganho
+    iniziale precedente variazione costo begin vorige wijziging początkowa zmiana 取得 取得価額 前回
+    前月 損益 評価損益 期初 成本 盈亏 취득
+    """
 )
+# Weights that are not what is held: wanted, compared with, or a difference from these.
+NOT_HELD: Final = vocabulary(
+    """
+    target soll benchmark bench index active aktiv model strategic policy cible objectif objetivo
+    obiettivo doel neutral difference diff deviation abweichung drift tolerance min max limit
+    """
+)
+# Which side of the market a position is on, where its amount has no sign.
+SIDE: Final = vocabulary("side direction buy sell bs ls l s b long short sens seite richtung")
+LONG_SIDE: Final = vocabulary("long l buy b bought purchase kauf achat compra acquisto koop haben")
+SHORT_SIDE: Final = vocabulary("short s sell sold sale verkauf vente venta venda vendita verkoop")
+# What is done with an asset on a day, and what is paid for it or comes of it.
+TRADE: Final = vocabulary(
+    """
+    buy buys bought sell sells sold purchase purchased sale subscription redemption subscribe redeem
+    kauf verkauf gekauft verkauft zeichnung rücknahme achat vente souscription rachat compra venta
+    venda suscripción reembolso subscrição resgate acquisto vendita sottoscrizione rimborso koop
+    aankoop verkoop kupno sprzedaż nabycie köp sälj försäljning køb salg kjøp nákup prodej vétel
+    eladás alış satış покупка продажа 買付 売却 購入 買入 卖出 买入 賣出 매수 매도
+    """
+)
+CASH_FLOW: Final = vocabulary(
+    """
+    dividend dividends interest coupon fee fees deposit withdrawal transfer tax commission
+    dividende zinsen zins gebühr gebühren einzahlung auszahlung übertrag steuer dividendes frais
+    intérêts versement retrait dividendo dividendos comisión comissão depósito retiro saque juros
+    intereses cedola commissione versamento prelievo rente kosten storting dywidenda opłata wpłata
+    wypłata utdelning avgift udbytte gebyr 配当 配当金 手数料 入金 出金 分红 手续费 배당
+    """
+)
+# What is told of an asset beside its price, in a column of its own.
+BESIDE_PRICE: Final = vocabulary("volume vol volumen umsatz turnover wolumen")
 # Values in the currency of each holding, which must not be added up.
-LOCAL: Final = frozenset(["local", "lokal", "lokalwährung", "fremdwährung", "native"])
+LOCAL: Final = vocabulary(
+    """
+    local lokal lokale lokalwährung fremdwährung handelswährung positionswährung native locale
+    lokalna divisa
+    """
+)
 # What may stand beside a percent sign in the name of a column of weights.
 OF_THE_WHOLE: Final = frozenset(
     ["of", "the", "acct", "account", "nav", "portfolio", "total", "assets", "net", "aum"]
@@ -225,6 +350,16 @@ TOTAL_COMPANY: Final = frozenset(
         "portfolio",
         "positions",
         "row",
+        "général",
+        "general",
+        "geral",
+        "generale",
+        "ogółem",
+        "patrimonio",
+        "patrimônio",
+        "portefeuille",
+        "cartera",
+        "carteira",
     ]
 )
 
@@ -270,7 +405,7 @@ def is_total(name: str) -> bool:
     found = words_of(name)
     if found & PART_TOTAL:
         return True
-    return bool(found & FOOTER) and found <= FOOTER | WEIGHT | AMOUNT | TOTAL_COMPANY
+    return bool(found & FOOTER) and found <= FOOTER | WEIGHT | AMOUNT | TOTAL_COMPANY | INVESTOR
 
 
 def is_cash(name: str) -> bool:
@@ -286,10 +421,12 @@ def is_cash(name: str) -> bool:
 def is_weight(name: str) -> bool:
     """Whether a column's name says that it holds shares of a portfolio.
 
-    >>> is_weight("% of Acct"), is_weight("Weight"), is_weight("Change %")
-    (True, True, False)
+    >>> is_weight("% of Acct"), is_weight("Weight"), is_weight("Change %"), is_weight("+/- %")
+    (True, True, False, False)
     """
     found = words_of(name)
+    if not found:
+        return name.strip("()[] ") == "%"
     return bool(found & WEIGHT) or ("%" in name and found <= OF_THE_WHOLE)
 
 

@@ -18,8 +18,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables.cells import CellColumn, CellTable, mixed_column
+from imop_engine.tables.dates import read_dates
 from imop_engine.tables.reading_limits import (
     MEGABYTE,
     SHEET_MEGABYTES,
@@ -253,6 +256,12 @@ def _choose(
         for place, (one, head) in enumerate(filled)
         if place != best and columns and scores[place] > 0 and _columns(head) == columns
     )
+    same = [filled[best][0], *(one for one in visible if one.title in alike)]
+    days = read_dates(mixed_column("sheet", [one.title for one in same])).values
+    if alike and not np.isnat(days).any():
+        latest = same[int(np.argmax(days))]
+        others = tuple(one.title for one in same if one is not latest)
+        return latest, "the latest date among sheets with the same columns", others
     return filled[best][0], f"of {len(filled)} sheets it looks most like {wanted.what}", alike
 
 

@@ -139,6 +139,10 @@ def walk(count: int, start: float, *, width: int = 2) -> bytes:
 
 # Returns of a few percent, of which a history is made that swings around zero.
 STEPS = (0.02, -0.031, 0.012, 0.045, -0.022, -0.008, 0.027)
+STANDING = months(40, lambda i: f"{100 + (i if i < 20 else 20 if i < 32 else i - 10)}")
+QUARTERLY = months(40, lambda i: f"{100 + 2 * (i // 3)},{100 + i * i % 7}", b"date,A,B")
+
+
 RETURNS: dict[str, BadFile] = {
     "returns by name, prices by value": (walk(30, 12.0), {"name": "returns.csv"}),
     "prices by name, returns by value": (
@@ -249,6 +253,12 @@ RETURNS: dict[str, BadFile] = {
     "newest first": (b"\n".join([LINES[0], *LINES[:0:-1]]), {}),
     "zero price": (months(30, lambda i: 0 if i == 7 else 100 + i % 3), {}),
     "negative price": (months(30, lambda i: -101 if i == 7 else 100 + i % 3), {}),
+    "a price carried forward": (STANDING, {}),
+    "a return of zero carried forward": (
+        months(40, lambda i: "0" if 12 <= i < 20 else f"{(-1) ** i * 0.01 * (i % 4 + 1):.2f}"),
+        {},
+    ),
+    "priced once a quarter": (QUARTERLY, {}),
     "split": (months(30, lambda i: (100 + i % 3) // (2 if i > 14 else 1)), {}),
     "split removed": (
         months(30, lambda i: (100 + i % 3) // (2 if i > 14 else 1)),
@@ -490,6 +500,27 @@ PORTFOLIOS: dict[str, BadFile] = {
     "two dates by date": (DATED, {"snapshots": "by date"}),
     "one of two dates": (DATED, {"snapshots": "31.01.2024"}),
     "a date that is not there": (DATED, {"snapshots": "2023-12-31"}),
+    "the latest portfolio cannot be used": (DATED.replace(b"0.5238", b"abc"), {}),
+    "the latest portfolios cannot be used": (
+        DATED.replace(b"0.5238", b"abc").replace(b"0.2,0.8", b"-0.2,1.2"),
+        {},
+    ),
+    "tickers of vendors": (
+        b"client,asset,weight\nAnn,AAPL US Equity,60\nAnn,NYSE:IBM,40\nBob,AAPL.OQ,100\n",
+        {"assets": ["AAPL", "IBM"]},
+    ),
+    "tickers of vendors in columns": (
+        b"client,AAPL US Equity,XNYS:IBM\nAnn,60,40\nBob,30,70\n",
+        {"assets": ["AAPL.OQ", "IBM"]},
+    ),
+    "tickers of two listings": (
+        b"client,asset,weight\nAnn,SAP GY Equity,5\nAnn,SAP US Equity,5\nAnn,IBM,90\n",
+        {"assets": ["SAP", "IBM"]},
+    ),
+    "a ticker that may be two assets": (
+        b"client,asset,weight\nAnn,BMW,10\nAnn,IBM,90\nBob,BP US Equity,10\nBob,IBM,90\n",
+        {"assets": ["BMW.DE", "BMW.PA", "BP.L", "IBM"]},
+    ),
     "snapshots wrong": (DATED, {"snapshots": "all"}),
     "drift wrong": (DATED, {"drift": "undo"}),
     "drift kept": (DATED, {"returns": ONE_MONTH, "snapshots": "panel"}),

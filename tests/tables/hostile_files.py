@@ -121,6 +121,16 @@ def many_columns() -> bytes:
     return f"investor,{names}\nAnn{',0.5' * 19_999}\n".encode()
 
 
+def spanning_page() -> bytes:
+    """A page whose cells each claim a thousand columns."""
+    return b"<html><table>" + b"<tr><td colspan=1000>Ann<td ss:index=1000>1" * 30_000
+
+
+def unclosed_page() -> bytes:
+    """A page in which no tag, no comment and no name ends."""
+    return b"<html><table>" + b"<td <!-- &lt" * 200_000 + b"a" * 1_000_000
+
+
 PORTFOLIOS: dict[str, Callable[[], bytes]] = {
     "long number": long_number,
     "shared strings": shared_strings,
@@ -133,4 +143,6 @@ PORTFOLIOS: dict[str, Callable[[], bytes]] = {
     "empty lines": empty_lines,
     "nobody twice": nobody_twice,
     "many columns": many_columns,
+    "spanning page": spanning_page,
+    "unclosed page": unclosed_page,
 }

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from imop_engine.tables.cells import mixed_column, text_column
 from imop_engine.tables.dates import read_dates
-from imop_engine.tables.numbers import COMMA, POINT, find_decimal_marks, read_numbers
+from imop_engine.tables.numbers import (
+    COMMA,
+    MANY_CELLS,
+    POINT,
+    find_decimal_marks,
+    read_numbers,
+)
 
 
 def numbers_of(cells, separator="comma", mark="auto"):
@@ -53,6 +59,12 @@ def numbers_of(cells, separator="comma", mark="auto"):
         ("12,5 %", COMMA, 0.125),
         ("(1.000,25)", COMMA, -1000.25),
         ("1,5e3", COMMA, 1500.0),
+        ("50*", POINT, 50.0),
+        ("1,250.5 ¹", POINT, 1250.5),
+        ("12,5 %†", COMMA, 0.125),
+        ("(3.1)*", POINT, -3.1),
+        ("١٢", POINT, 12.0),
+        ("۱۲٫۵٪", POINT, 0.125),
     ],
 )
 def test_a_number_as_it_is_written(cell, mark, value):
@@ -65,7 +77,7 @@ def test_a_number_as_it_is_written(cell, mark, value):
 @pytest.mark.parametrize(
     "cell",
     ["abc", "1.2.3", "1,23,4", "--5", "(5", "5)", "(-5)", "-5-", "1/2", "12a", "inf", "1e999",
-     "#DIV/0!", "1,2345.6", "%", "$", "1 2", "0x10", "١٢", "1_000", "5%%"],
+     "#DIV/0!", "1,2345.6", "%", "$", "1 2", "0x10", "1_000", "5%%"],
 )  # fmt: skip
 def test_what_is_no_number(cell):
     read, _ = numbers_of([cell, "1"], mark=POINT)
@@ -228,3 +240,14 @@ def test_typed_cells_are_taken_as_they_are():
     numbers = read_numbers(mixed_column("x", [0.5, "25%", None, dt.datetime(2020, 1, 1), True]))
     assert numbers.values[:2].tolist() == [0.5, 0.25]
     assert list(numbers.bad) == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("mark", [POINT, COMMA])
+def test_a_long_column_of_few_words_is_read_as_each_of_its_cells(mark):
+    words = ["1.5", "1,5", "12%", "(3)", "n/a", "-", "", "abc", "7 EUR", "50*", "1.234,5", "٣"]
+    column = text_column("x", pa.array(words * (MANY_CELLS // len(words) + 1)))
+    alone = text_column("x", pa.array(words))
+    long, short = read_numbers(column, mark), read_numbers(alone, mark)
+    for name in ("values", "empty", "dash", "missing", "bad", "percent", "misfit"):
+        cells = getattr(long, name).reshape(-1, len(words))
+        np.testing.assert_array_equal(cells, np.tile(getattr(short, name), (len(cells), 1)))

@@ -213,3 +213,9 @@ def test_what_is_missing_to_one_needs_a_cash_that_earns_something(tmp_path):
     names = market().with_cash("Cash", 0.02).names
     read = load_investors(TableFile.at(people), names, options)
     np.testing.assert_allclose(read.portfolios[:, 2], [0.2, 0.6])
+
+
+def test_wealth_is_told_in_cents_and_not_in_rounding():
+    amounts = b"client,A,B,C\nAnn,0.1,0.2,1000000\nBob,61757.10,0.07,0.01\nCid,3,4,5000\n"
+    people = read_portfolios(amounts, assets=["A", "B", "C"], name="amounts.csv")
+    assert people.attributes["wealth"].tolist() == [1000000.3, 61757.18, 5007.0]

@@ -1,17 +1,19 @@
 """A file made to harm ends in a sentence, within its processor time and memory, apart from us."""
 
 import os
+import signal
 import time
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal, assert_series_equal
 
+from imop_engine import forking
 from imop_engine.errors import ReadingStopped, RefusedRows, UnreadableFile
 from imop_engine.sentences.market import APP, PYTHON, SHELL
-from imop_engine.tables import apart, read_portfolios, read_returns, readers
+from imop_engine.tables import apart, read_portfolios, read_returns, readers, reading_process
 from imop_engine.tables.reading_limits import MEGABYTE, Budget
 from imop_engine.tables.transport import packed, unpacked
 from tables.hostile_files import PORTFOLIOS
@@ -19,15 +21,15 @@ from tables.vendor_files import HISTORIES, HOLDINGS
 
 pytestmark = pytest.mark.skipif(not apart.CAN_FORK, reason="this system cannot fork")
 
-# What the issue allows a hostile file: processor seconds and bytes, the interpreter included. The
-# system ends a process within a second of its limit.
+# What a hostile file is allowed: processor seconds and bytes, the interpreter included. What the
+# files below really take is measured by benchmarks/bench_hostile.py; no test asks how fast we are.
 MOST_SECONDS, MOST_MEMORY = 5.0, 500 * MEGABYTE
 GIVEN_UP = (
-    "was given up after 4 seconds of processor time, far more than a file of its size needs; "
+    "was given up after 1 seconds of processor time, far more than a file of its size needs; "
     "remove what is not part of the table, or save it as CSV."
 )
 UNPACK = "save the sheet as CSV or Parquet."
-# What a person sees. Where a slow machine spends the processor time first, GIVEN_UP is as right.
+# What a person sees, on whatever machine, where the processor time is enough.
 SENTENCES = {
     "shared strings": "bad, part xl/sharedStrings.xml: it would unpack to 170 MB, and at most 18 "
     f"MB are unpacked of a file of 0.4 MB; {UNPACK}",
@@ -48,6 +50,10 @@ SENTENCES = {
     "without a history.",
     "many columns": "bad has 20,000 columns, and none of them is named like an asset of the "
     "history (A, B); check that it is the right file, or say which assets they are.",
+    "spanning page": "bad has cells that span more than 1,000,000 others; save the table alone, as "
+    "CSV.",
+    "unclosed page": "bad is a web page or XML without a table; download the data themselves "
+    "(often the link needs a login).",
 }
 
 
@@ -70,13 +76,58 @@ def read(content: bytes, **options):
     return apart.read_apart("portfolios", [content], {"name": "bad", **options})
 
 
+class ReadingHere(forking.ForkingProcess):
+    """The reading process where a reader is one of this test's: forked, not started."""
+
+    def __init__(self) -> None:
+        super().__init__(reading_process.__name__)
+        self.pid = 0
+
+    def _hand_over(self, connection) -> None:
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                # the asker's end too was copied by the fork, and would never seem closed
+                os.closerange(3, connection.fileno())
+                os.closerange(connection.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
+                forking._supervise(connection, reading_process._work)
+            finally:
+                os._exit(0)
+
+    def ended(self) -> bool:
+        """Whether it ends, which only a bug makes last for minutes."""
+        for _ in range(3000):
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                return True
+            time.sleep(0.1)
+        os.kill(self.pid, signal.SIGKILL)
+        return False
+
+
+@pytest.fixture
+def endless(monkeypatch) -> ReadingHere:
+    """A reader that never ends by itself, on however fast a machine."""
+
+    def forever(source, **options):
+        while True:
+            pass
+
+    monkeypatch.setitem(readers.READERS, "portfolios", forever)
+    here = ReadingHere()
+    monkeypatch.setattr(apart, "_PROCESS", here)
+    return here
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SENTENCES)
-def test_a_hostile_file_ends_in_a_sentence_within_its_budget(case, ended) -> None:
+def test_a_hostile_file_ends_in_a_sentence_within_its_memory(case, ended, monkeypatch) -> None:
+    budget_of = apart.budget_of
+    monkeypatch.setattr(
+        apart, "budget_of", lambda given: replace(budget_of(given), seconds=600.0, wall=6000.0)
+    )
     with pytest.raises(UnreadableFile) as caught:
         read(PORTFOLIOS[case](), assets=["A", "B"])
-    assert str(caught.value) in (SENTENCES[case], f"bad {GIVEN_UP}")
-    assert ended[0]["seconds"] <= MOST_SECONDS
+    assert str(caught.value) == SENTENCES[case]
     assert ended[0]["memory"] <= MOST_MEMORY
 
 
@@ -89,13 +140,14 @@ def test_every_hostile_file_has_its_sentence() -> None:
     assert {*SENTENCES, "long number"} == set(PORTFOLIOS)
 
 
-def test_processor_time_is_limited(monkeypatch, ended) -> None:
-    budget = Budget(1.0, 200 * MEGABYTE, 600.0)
+def test_processor_time_is_limited(monkeypatch, ended, endless) -> None:
+    budget = Budget(1.0, 200 * MEGABYTE, 6000.0)
     monkeypatch.setattr(apart, "budget_of", lambda sources: budget)
     with pytest.raises(UnreadableFile) as caught:
-        read(PORTFOLIOS["empty lines"]() * 2)
-    assert str(caught.value) == f"bad {GIVEN_UP}".replace("4 seconds", "1 seconds")
-    assert ended[0]["seconds"] <= 2.0
+        read(b"investor,A,B\n")
+    assert str(caught.value) == f"bad {GIVEN_UP}"
+    assert ended[0]["status"] == -signal.SIGXCPU
+    assert endless.ended()
 
 
 def test_memory_is_limited(monkeypatch) -> None:
@@ -112,7 +164,9 @@ def test_the_budget_grows_with_the_file() -> None:
     assert large.memory > 10 * 100 * MEGABYTE
 
 
-def test_whoever_leaves_stops_the_reading() -> None:
+def test_whoever_leaves_stops_the_reading(monkeypatch, endless) -> None:
+    budget = Budget(6000.0, 200 * MEGABYTE, 6000.0)
+    monkeypatch.setattr(apart, "budget_of", lambda sources: budget)
     asked = []
 
     def stop() -> bool:
@@ -120,19 +174,8 @@ def test_whoever_leaves_stops_the_reading() -> None:
         return len(asked) > 2
 
     with pytest.raises(ReadingStopped, match=r"Reading bad was stopped; choose the file again\."):
-        apart.read_apart("portfolios", [PORTFOLIOS["empty lines"]()], {"name": "bad"}, stop)
-    _wait_until_idle()
-
-
-def _wait_until_idle() -> None:
-    """Wait until the reading process has no children, which only a bug makes last for minutes."""
-    process = apart._PROCESS._process
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    for _ in range(3000):
-        if not children.read_text().split():
-            return
-        time.sleep(0.1)
-    raise AssertionError("a file that nobody waits for is still being read")
+        apart.read_apart("portfolios", [b"investor,A,B\n"], {"name": "bad"}, stop)
+    assert endless.ended(), "a file that nobody waits for is still being read"
 
 
 def test_a_reading_process_that_was_killed_is_started_again() -> None:
@@ -220,7 +263,7 @@ def test_only_our_own_values_are_made_of_an_answer(forged) -> None:
     honest = packed("x")
     tree = __import__("json").dumps(forged).encode()
     sizes = f"[{len(tree)}]".encode()
-    with pytest.raises(TypeError, match="nothing that a reader returns"):
+    with pytest.raises(TypeError, match="nothing that is handed over"):
         unpacked(len(sizes).to_bytes(8, "big") + sizes + tree)
     assert unpacked(honest) == "x"
     with pytest.raises(TypeError, match="a set is nothing"):

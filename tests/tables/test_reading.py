@@ -236,7 +236,10 @@ def test_before_the_first_price_and_after_the_last_nothing_is_spanned():
 def test_a_price_file_called_returns_is_read_as_prices():
     read = read_returns(daily_prices().reset_index(), name="returns.csv")
     assert read.guessed["kind"].value == "prices"
-    assert read.guessed["kind"].reason.endswith("all positive, are no returns, whatever the names")
+    assert read.guessed["kind"].reason.endswith("none negative, are no returns")
+    assert read.report.sentences()[0].startswith(
+        "returns.csv: the names speak of returns, but values around"
+    )
     assert read.returns.abs().max().max() < 0.1
 
 

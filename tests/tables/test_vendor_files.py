@@ -8,29 +8,45 @@ import pytest
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import read_portfolios, read_returns
-from tables.vendor_files import HISTORIES, HOLDINGS, REFUSED
+from tables import odd_files, report_files, vendor_files
+
+HISTORIES = {**vendor_files.HISTORIES, **report_files.HISTORIES, **odd_files.HISTORIES}
+REPORTS = {
+    case: (content, {**files.MARKET, **options}, weights)
+    for files in (report_files, odd_files)
+    for case, (content, options, weights) in files.HOLDINGS.items()
+}
+HOLDINGS = {**vendor_files.HOLDINGS, **REPORTS}
+REFUSED = {**vendor_files.REFUSED, **report_files.REFUSED, **odd_files.REFUSED}
+REFUSED_PORTFOLIOS = odd_files.REFUSED_PORTFOLIOS
 
 
 def expected() -> dict[str, list[str]]:
-    """Read vendor_files.txt: for each case the sentences of its report, or of its error."""
+    """Read the lists of sentences: for each case those of its report, or of its error."""
     found = {}
-    for block in (Path(__file__).parent / "vendor_files.txt").read_text().strip().split("\n\n"):
-        head, *sentences = block.split("\n")
-        found[re.fullmatch(r"\[(.*)\]", head).group(1)] = sentences
+    for name in ("vendor_files.txt", "report_files.txt", "odd_files.txt"):
+        for block in (Path(__file__).parent / name).read_text().strip().split("\n\n"):
+            head, *sentences = block.split("\n")
+            found[re.fullmatch(r"\[(.*)\]", head).group(1)] = sentences
     return found
+
+
+def content(file: str | bytes) -> bytes:
+    """The bytes of a case."""
+    return file.encode() if isinstance(file, str) else file
 
 
 EXPECTED = expected()
 
 
 def test_each_file_has_its_sentences() -> None:
-    assert set(EXPECTED) == {*HISTORIES, *HOLDINGS, *REFUSED}
+    assert set(EXPECTED) == {*HISTORIES, *HOLDINGS, *REFUSED, *REFUSED_PORTFOLIOS}
 
 
 @pytest.mark.parametrize("case", HISTORIES)
 def test_histories_of_vendors(case) -> None:
     text, options, values = HISTORIES[case]
-    history = read_returns(text.encode(), **{"name": "file.csv", **options})
+    history = read_returns(content(text), **{"name": "file.csv", **options})
     table = history.returns if history.prices is None else history.prices
     assert list(table) == list(values)
     for name, column in values.items():
@@ -42,7 +58,7 @@ def test_histories_of_vendors(case) -> None:
 @pytest.mark.parametrize("case", HOLDINGS)
 def test_holdings_of_brokers_and_custodians(case) -> None:
     text, options, weights = HOLDINGS[case]
-    people = read_portfolios(text.encode(), **{"name": "file.csv", **options})
+    people = read_portfolios(content(text), **{"name": "file.csv", **options})
     # in a panel an investor comes once for each date
     assert people.weights.index.tolist() == [name.removesuffix(" again") for name in weights]
     for row, held in zip(people.weights.to_numpy(), weights.values(), strict=True):
@@ -56,5 +72,13 @@ def test_holdings_of_brokers_and_custodians(case) -> None:
 def test_files_that_cannot_be_trusted(case) -> None:
     text, options = REFUSED[case]
     with pytest.raises(UnreadableFile) as caught:
-        read_returns(text.encode(), **{"name": "file.csv", **options})
+        read_returns(content(text), **{"name": "file.csv", **options})
+    assert [str(caught.value)] == EXPECTED[case]
+
+
+@pytest.mark.parametrize("case", REFUSED_PORTFOLIOS)
+def test_portfolios_that_cannot_be_trusted(case) -> None:
+    file, options = REFUSED_PORTFOLIOS[case]
+    with pytest.raises(UnreadableFile) as caught:
+        read_portfolios(content(file), **{"name": "file.csv", **odd_files.MARKET, **options})
     assert [str(caught.value)] == EXPECTED[case]
