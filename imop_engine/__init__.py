@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from imop_engine import errors
     from imop_engine.backends import implicit_update
     from imop_engine.batch import BatchFit, JointUpdate, batch_update, fit_batch
+    from imop_engine.convex.problem import convex_problem
+    from imop_engine.convex.risks import risk_problem
+    from imop_engine.convex.suboptimality import suboptimality, suboptimality_update
     from imop_engine.efficiency_gap.fit import EfficiencyFit, fit_efficiency
     from imop_engine.efficiency_gap.measure import Efficiency, efficiency
     from imop_engine.efficiency_gap.stream import efficiency_update
@@ -35,10 +38,14 @@ if TYPE_CHECKING:
         weight_distribution,
     )
     from imop_engine.inference.resample import Bootstrap, bootstrap
+    from imop_engine.inference.risk_comparison import RiskComparison, compare_risks
+    from imop_engine.inference.score import ScoreFit, fit_score, score_problem
     from imop_engine.inference.uncertainty import frontier_band
     from imop_engine.learner import Assignment, OnlineLearner
     from imop_engine.learner_state import LearnerState
     from imop_engine.least_squares import Polished, polish
+    from imop_engine.limits import LinearLimit
+    from imop_engine.open_directions import LocalIdentification, local_identification
     from imop_engine.problem import Problem, affine_problem, portfolio_problem, quadratic_problem
     from imop_engine.results import Result, aligned_error, risk_aversion, summarize
     from imop_engine.storage import export_study, load_study, save_study
@@ -50,16 +57,27 @@ if TYPE_CHECKING:
         run_study,
         study_steps,
     )
+    from imop_engine.study.resampling import Resampled, resample
+    from imop_engine.study.sensitivity import Sensitivity, sensitivity
+    from imop_engine.surface import Surface, efficient_surface
     from imop_engine.theory import Constants, constants
     from imop_engine.update import Update
 
 _HOME = {
     "errors": ("errors",),
     "problem": ("Problem", "affine_problem", "portfolio_problem", "quadratic_problem"),
+    "limits": ("LinearLimit",),
+    "convex.problem": ("convex_problem",),
+    "convex.risks": ("risk_problem",),
+    "inference.score": ("ScoreFit", "fit_score", "score_problem"),
+    "inference.risk_comparison": ("RiskComparison", "compare_risks"),
+    "convex.suboptimality": ("suboptimality", "suboptimality_update"),
+    "open_directions": ("LocalIdentification", "local_identification"),
     "efficiency_gap.measure": ("Efficiency", "efficiency"),
     "efficiency_gap.fit": ("EfficiencyFit", "fit_efficiency"),
     "efficiency_gap.stream": ("efficiency_update",),
     "frontier": ("Frontier", "Projection", "efficient_frontier", "solve"),
+    "surface": ("Surface", "efficient_surface"),
     "update": ("Update",),
     "backends": ("implicit_update",),
     "learner": ("Assignment", "OnlineLearner"),
@@ -93,6 +111,8 @@ _HOME = {
         "run_study",
         "study_steps",
     ),
+    "study.resampling": ("Resampled", "resample"),
+    "study.sensitivity": ("Sensitivity", "sensitivity"),
     "storage": ("export_study", "load_study", "save_study"),
 }
 
@@ -112,6 +132,8 @@ __all__ = [
     "Identification",
     "JointUpdate",
     "LearnerState",
+    "LinearLimit",
+    "LocalIdentification",
     "OnlineLearner",
     "Polished",
     "Preferences",
@@ -119,9 +141,14 @@ __all__ = [
     "Progress",
     "Projection",
     "Refined",
+    "Resampled",
     "Result",
+    "RiskComparison",
+    "ScoreFit",
+    "Sensitivity",
     "Study",
     "StudySettings",
+    "Surface",
     "Update",
     "WeightDistribution",
     "affine_problem",
@@ -130,14 +157,18 @@ __all__ = [
     "batch_update",
     "bootstrap",
     "compare_fit",
+    "compare_risks",
     "constants",
+    "convex_problem",
     "efficiency",
     "efficiency_update",
     "efficient_frontier",
+    "efficient_surface",
     "errors",
     "export_study",
     "fit_batch",
     "fit_efficiency",
+    "fit_score",
     "frontier_band",
     "gap_segments",
     "history_anchors",
@@ -146,6 +177,7 @@ __all__ = [
     "implied_returns",
     "investor_preferences",
     "load_study",
+    "local_identification",
     "measure_fit",
     "measure_gaps",
     "more_steps",
@@ -154,11 +186,17 @@ __all__ = [
     "preference_segments",
     "quadratic_problem",
     "refine",
+    "resample",
     "risk_aversion",
+    "risk_problem",
     "run_study",
     "save_study",
+    "score_problem",
+    "sensitivity",
     "solve",
     "study_steps",
+    "suboptimality",
+    "suboptimality_update",
     "summarize",
     "weight_distribution",
     "with_anchors",

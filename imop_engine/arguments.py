@@ -18,6 +18,9 @@ Matrix = NDArray[np.float64]
 Anchors = Mapping[Any, float] | Sequence[tuple[ArrayLike, float]]
 
 SYMMETRY = 1e-8  # a matrix may differ from its transpose by this share of its largest entry
+# Beyond these, squares leave the range in which a processor keeps all digits.
+TINIEST = 1e-100
+LARGEST = 1e100
 NOT_PSD = 1e-8  # an eigenvalue below minus this share of the largest makes a matrix indefinite
 RIDGE = 1e-9  # share of the largest eigenvalue added where a matrix has a null space
 
@@ -89,6 +92,11 @@ def psd(matrix: Any, what: str, zero: bool = False) -> Matrix:
         i, j = bad[0]
         raise InvalidInput(f"{what} has {Q[i, j]} in row {i + 1}, column {j + 1}.")
     size = float(np.abs(Q).max())
+    if size and not TINIEST <= size <= LARGEST:
+        raise InvalidInput(
+            f"the largest number of {what} is {size:.3g}; products of such numbers have no digits "
+            f"left. Give it in a unit in which that is between {TINIEST:g} and {LARGEST:g}."
+        )
     apart = np.abs(Q - Q.T)
     if apart.max() > SYMMETRY * max(size, 1e-300):
         i, j = np.unravel_index(int(apart.argmax()), Q.shape)

@@ -26,9 +26,11 @@ from imop_engine.conditions import (
     forward_arrays,
     forward_solution,
 )
+from imop_engine.curve import decisions as decisions_at
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.frontier import solve
-from imop_engine.problem import Problem, project_rows
+from imop_engine.portfolio_arrays import project_rows
+from imop_engine.problem import Problem
 from imop_engine.update import NODE_LIMIT, is_certified, is_rate
 from imop_engine.weights import check_weight, require_risk, simplex_rows, weight_grid
 
@@ -90,6 +92,9 @@ def batch_update(
     W = [check_weight(problem, w) for w in weights]
     for w in W:
         require_risk(problem, w)
+    if problem.program is not None:
+        found, x, objective = problem.program.update(problem, start, Y, np.array(W), float(rate))
+        return JointUpdate(found, x, objective, 0.0, is_certified(objective, 0.0), 1)
     # Decisions of one weight share one x, so only their mean and their number count.
     groups, member = np.unique(np.array(W), axis=0, return_inverse=True)
     member = member.reshape(-1)
@@ -239,7 +244,8 @@ def fit_batch(
     if len(Y) == 0:
         raise InvalidInput("there are no decisions to fit.")
     grid = simplex_rows(problem, weight_grid(problem, weights))
-    arrays = GeneralArrays.of(problem, grid)
+    # a problem with a program of its own has no arrays
+    arrays = None if problem.program is not None else GeneralArrays.of(problem, grid)
     start = np.zeros(problem.theta_size) if theta0 is None else problem.check_theta(theta0)
     theta = problem.theta.nearest(start)
     state = _BatchState.at(problem, arrays, grid, theta, Y)
@@ -251,7 +257,7 @@ def fit_batch(
         hessian, gradient = state.normal_equations(problem, arrays)
         moved = False
         while damping < 1e12:
-            step = _newton_point(problem, theta, hessian, gradient, damping)
+            step = newton_point(problem, theta, hessian, gradient, damping)
             trial = None if step is None else _BatchState.at(problem, arrays, grid, step, Y)
             if trial is not None and trial.loss < state.loss * (1.0 - STOP):
                 moved = True
@@ -265,10 +271,21 @@ def fit_batch(
     return BatchFit(theta, state.loss, len(history) - 1, np.array(history))
 
 
-def _newton_point(
+def newton_point(
     problem: Problem, theta: Vector, hessian: Matrix, gradient: Vector, damping: float
 ) -> Vector | None:
-    """The minimum of the damped quadratic model within Theta."""
+    """The minimum of a damped quadratic model within Theta.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        theta: Where the model was made.
+        hessian: Its curvature.
+        gradient: Its descent: minus the slope of what is made small.
+        damping: What is added to the curvature, as a share of its mean eigenvalue.
+
+    Returns:
+        The minimum, or None where Theta leaves no room.
+    """
     size = float(np.trace(hessian)) / len(theta) or 1.0
     metric = hessian + damping * size * np.eye(len(theta))
     basis = np.linalg.svd(problem.theta.projector)[0][:, : round(np.trace(problem.theta.projector))]
@@ -284,6 +301,7 @@ def _newton_point(
 class _BatchState:
     """Decisions assigned to weights at one theta."""
 
+    theta: Vector
     X: Matrix
     sides: NDArray[np.int64]
     nearest: NDArray[np.int64]
@@ -293,26 +311,41 @@ class _BatchState:
 
     @classmethod
     def at(
-        cls, problem: Problem, arrays: GeneralArrays, grid: Matrix, theta: Vector, Y: Matrix
+        cls, problem: Problem, arrays: GeneralArrays | None, grid: Matrix, theta: Vector, Y: Matrix
     ) -> _BatchState | None:
-        found = forward_solution(arrays.forward, problem, theta)
-        if found is None:
-            return None
+        if arrays is None:
+            try:
+                X, sides = decisions_at(problem, theta, grid), np.zeros((len(grid), 0), np.int64)
+            except Infeasible:
+                return None
+        else:
+            found = forward_solution(arrays.forward, problem, theta)
+            if found is None:
+                return None
+            X, sides = found.X, found.sides
         middle = np.abs(grid - 1.0 / grid.shape[1]).max(axis=1)
         nearest, distance = np.empty(len(Y), np.int64), np.empty(len(Y))
-        kernels.nearest_rows(found.X, Y, middle, nearest, distance)
-        return cls(found.X, found.sides, nearest, Y, grid, float(np.sum(distance**2)))
+        kernels.nearest_rows(X, Y, middle, nearest, distance)
+        return cls(theta, X, sides, nearest, Y, grid, float(np.sum(distance**2)))
 
-    def normal_equations(self, problem: Problem, arrays: GeneralArrays) -> tuple[Matrix, Vector]:
+    def normal_equations(
+        self, problem: Problem, arrays: GeneralArrays | None
+    ) -> tuple[Matrix, Vector]:
         """Sum of J'J and of J'(y - x) over the decisions, J = dx/dtheta in the current region."""
         k = problem.theta_size
         hessian, gradient = np.zeros((k, k)), np.zeros(k)
         for at in np.unique(self.nearest):
             mine = self.nearest == at
-            J = sensitivity(problem, arrays, int(at), self.sides[at])
+            J = self._slope(problem, arrays, int(at))
             hessian += mine.sum() * J.T @ J
             gradient += J.T @ (self.Y[mine] - self.X[at]).sum(axis=0)
         return hessian, gradient
+
+    def _slope(self, problem: Problem, arrays: GeneralArrays | None, at: int) -> Matrix:
+        if arrays is not None:
+            return sensitivity(problem, arrays, at, self.sides[at])
+        assert problem.program is not None
+        return problem.program.slope(self.theta, self.grid[at])[1]
 
 
 def sensitivity(

@@ -11,6 +11,7 @@ from typing import Final
 
 import pandas as pd
 
+from imop_engine.asset_groups import AssetGroups
 from imop_engine.errors import InvalidInput
 from imop_engine.market import Market
 
@@ -60,6 +61,15 @@ def sample_portfolios(form: str = "wide") -> pd.DataFrame:
     raise InvalidInput(f"There is no form {form!r} of the sample portfolios; choose wide or long.")
 
 
+def us20_groups() -> pd.DataFrame:
+    """Return what each of the 20 US stocks is: asset, company, sector, cycle.
+
+    >>> us20_groups().query("asset == 'KO'")["sector"].item()
+    'Consumer Staples'
+    """
+    return _read("us20_groups.csv")
+
+
 def _read(
     file_name: str, index: str | None = None, parse_dates: list[str] | bool = False
 ) -> pd.DataFrame:
@@ -88,7 +98,13 @@ def _us20() -> Market:
         title="20 large US stocks",
         description="20 large US stocks, monthly total returns from February 1990 to December "
         "2022.",
+        groups=_us20_sectors(),
     )
+
+
+def _us20_sectors() -> AssetGroups:
+    table = us20_groups().set_index("asset")
+    return AssetGroups.of({column: dict(table[column]) for column in ("sector", "cycle")})
 
 
 _MARKETS: Final[dict[str, Callable[[], Market]]] = {"paper8": _paper8, "us20": _us20}

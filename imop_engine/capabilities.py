@@ -21,13 +21,26 @@ class Capability(Enum):
     # x >= 0, 1'x = 1 and caps are all the constraints: what the compiled portfolio code solves,
     # and a cap of one is enforced by the budget already
     BUDGET_AND_CAPS = "its constraints are a budget and caps on holdings"
+    # objectives affine in theta, constraints free of it: what a decision leaves to be had at a
+    # given weight is convex in theta
+    SUBOPTIMALITY = "what its decisions leave is convex in its unknowns"
 
 
 PORTFOLIO = frozenset(Capability)
+# a portfolio problem with limits on sums of holdings, or with holdings from elsewhere than zero on
+LIMITED = PORTFOLIO - {Capability.BUDGET_AND_CAPS}
 # what standard errors, intervals and the bootstrap need
 INFERENCE = frozenset({Capability.EXPECTED_RETURNS, Capability.PIECEWISE_LINEAR_FRONTIER})
 
 
-def of_objectives(count: int) -> frozenset[Capability]:
-    """What any quadratic program with so many objectives can do."""
-    return frozenset({Capability.FRONTIER_CURVE}) if count == 2 else frozenset()
+def of_objectives(count: int, moved: bool = False) -> frozenset[Capability]:
+    """What any quadratic program with so many objectives can do.
+
+    Args:
+        count: of objectives.
+        moved: whether theta moves the constraints.
+    """
+    found = set() if moved else {Capability.SUBOPTIMALITY}
+    if count == 2:
+        found.add(Capability.FRONTIER_CURVE)
+    return frozenset(found)

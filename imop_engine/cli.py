@@ -16,12 +16,18 @@ from typing import Annotated, Final
 import typer
 
 from imop_engine.commands.bench import bench
+from imop_engine.commands.client import client
 from imop_engine.commands.common import with_cures
 from imop_engine.commands.demo import demo
 from imop_engine.commands.frontier import frontier
 from imop_engine.commands.learn import learn
 from imop_engine.commands.learning import PORTFOLIO_CURES
 from imop_engine.commands.reproduce import reproduce
+from imop_engine.commands.resample import resample
+from imop_engine.commands.risks import risks
+from imop_engine.commands.runs import runs
+from imop_engine.commands.score import score
+from imop_engine.commands.sensitivity import sensitivity
 from imop_engine.commands.serve import serve
 from imop_engine.commands.simulate import simulate
 from imop_engine.commands.template import template
@@ -39,9 +45,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn what investors believe from the portfolios they hold.",
 )
-for one in (learn, template, simulate, frontier, demo, bench, reproduce):
+for one in (learn, client, template, simulate, frontier, sensitivity, resample, risks, score):
+    app.command()(one)
+for one in (demo, bench, reproduce):
     app.command()(one)
 app.command("app")(serve)
+app.add_typer(runs, name="runs")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -29,6 +29,7 @@ FLAT = 1e-7
 
 def weighted_objective(problem: Problem, weights: Matrix) -> tuple[Array, Matrix, Array]:
     """Q, c0 and C of the weighted problems 1/2 x'Qx + (c0 + C theta)'x, one slice a weight."""
+    problem.require_arrays("this")
     Q: Array = np.einsum("kl,lij->kij", weights, problem.quadratic)
     values, vectors = np.linalg.eigh(Q)
     least = (weights @ flat_curvatures(problem))[:, None]

@@ -45,6 +45,8 @@ def decisions(problem: Problem, theta: Vector, weights: Matrix) -> Matrix:
     Returns:
         One decision in each row.
     """
+    if problem.program is not None:
+        return problem.program.decisions(theta, weights)
     return _solved(problem, theta, weights)[0]
 
 

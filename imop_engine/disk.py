@@ -57,7 +57,11 @@ def why_not(error: OSError, place: Path) -> str:
             f"{place} was not written: the folder is read-only or belongs to somebody else. "
             "Nothing that was there is lost; choose another folder, or ask for the right to write."
         )
-    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
+    if error.errno == errno.ENOTDIR:
+        return (
+            f"{place} was not written: what should be its folder is a file. Choose another place."
+        )
+    if error.errno in (errno.ENOENT, errno.ESTALE):
         return (
             f"{place} was not written: its folder is gone. Put the folder or the disk back, or "
             "choose another, and try again."
@@ -104,6 +108,24 @@ def write_whole(path: Path, content: bytes) -> None:
             Path(name).unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file into a folder that is there, whole or not at all; what is no file (a device, a
+    pipe) is written into."""
+    with writing(path):
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        if target.parent.exists() and not target.parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(target.parent))
+        if not target.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "no such folder", str(target.parent))
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    write_whole(target, content)
+    if mode is not None:  # who could read what was there before can read what is there now
+        target.chmod(mode)
 
 
 def sync_folder(folder: Path) -> None:

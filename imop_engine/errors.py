@@ -44,6 +44,10 @@ class CannotWrite(ImopError):
     """A file or folder was not written; the text says why, and that nothing else was lost."""
 
 
+class CannotRead(ImopError):
+    """What is kept cannot be read now, or ever; the text says why and what to do."""
+
+
 class DownloadFailed(ImopError):
     """Prices could not be fetched; the text says what can be used instead."""
 

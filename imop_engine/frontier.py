@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import gate, kernels
+from imop_engine.adaptive import adaptive_curve
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.capabilities import Capability
 from imop_engine.curve import Curve, decisions
@@ -32,6 +33,11 @@ class Projection:
     distances: Vector
 
 
+# Beyond it the weight has too few digits left to say where one is: what turns there is chosen by
+# nobody whose weight can be written down.
+LARGEST_LAM: Final = 1e12
+
+
 @dataclass(frozen=True, eq=False)
 class Frontier:
     """The efficient portfolios of a problem, lowest risk first.
@@ -46,6 +52,7 @@ class Frontier:
     portfolios: Matrix
     directions: Matrix  # d portfolio / d lam after each turning point
     states: NDArray[np.int8]
+    tight: NDArray[np.int8]  # whether each row of the problem's arrays holds, the budget first
 
     @cached_property
     def lams(self) -> Vector:
@@ -55,7 +62,7 @@ class Frontier:
     @property
     def path(self) -> kernels.Trace:
         """The frontier as the kernels want it."""
-        return kernels.Trace(self.lams, self.portfolios, self.directions, self.states)
+        return kernels.Trace(self.lams, self.portfolios, self.directions, self.states, self.tight)
 
     @property
     def returns(self) -> Vector:
@@ -132,16 +139,62 @@ class CurvedFrontier(Frontier):
         return weights, self.at(weights)
 
 
-def _curve(problem: Problem, theta: Vector) -> CurvedFrontier:
+@dataclass(frozen=True, eq=False)
+class SampledFrontier(Frontier):
+    """The efficient decisions of two convex objectives, by weights that are chosen where needed.
+
+    Between two neighbouring weights decisions are mixed; the mixture's objectives lie above what
+    can be had by at most a hundred-thousandth of their range (adaptive.py), and on it where the
+    frontier is straight, as that of a tail's average is. `values` are the two objectives.
+    """
+
+    values: Matrix
+
+    def at(self, weight: ArrayLike) -> Matrix:
+        """Decision at one weight (a vector) or at many (a row each), solved there."""
+        w = np.asarray(weight, dtype=float)
+        rows = np.array([check_weight(self.problem, one) for one in np.atleast_1d(w)])
+        found = decisions(self.problem, self.theta, rows)
+        result: Matrix = found if w.ndim else found[0]
+        return result
+
+    def project(self, decisions: Any) -> Projection:
+        """Nearest decision of each on the polyline, and the weight that explains it."""
+        Y = self.problem.check_decisions(decisions)
+        weights, points = np.empty(len(Y)), np.empty_like(Y)
+        least = np.full(len(Y), np.inf)
+        pieces = zip(self.weights, self.weights[1:], self.portfolios, self.portfolios[1:],
+                     strict=False)  # fmt: skip
+        for a, b, first, last in pieces:
+            step = last - first
+            square = float(step @ step)
+            share = np.clip((Y - first) @ step / square, 0.0, 1.0) if square else np.zeros(len(Y))
+            found = first + share[:, None] * step
+            squares = np.sum((Y - found) ** 2, axis=1)
+            nearer = squares < least
+            least[nearer], points[nearer] = squares[nearer], found[nearer]
+            weights[nearer] = a + share[nearer] * (b - a)
+        return Projection(weights, points, np.sqrt(least))
+
+    def sample(self, count: int = 200) -> tuple[Vector, Matrix]:
+        """The weights that were chosen, and their decisions."""
+        return self.weights, self.portfolios
+
+
+def _curve(problem: Problem, theta: Vector) -> Frontier:
     problem.require(
         Capability.FRONTIER_CURVE,
         sentence=f"{problem.p} objectives have no frontier curve; use solve() at the weights you "
         "need.",
     )
+    if problem.program is not None:
+        weights, X, values = adaptive_curve(problem, theta)
+        none = np.empty((len(weights), 0), np.int8)
+        return SampledFrontier(problem, theta, weights, X, np.zeros_like(X), none, none, values)
     curve = Curve.of(problem, theta)
     states = np.empty((len(curve.weights), 0), np.int8)
     return CurvedFrontier(
-        problem, theta, curve.weights, curve.X, np.zeros_like(curve.X), states, curve
+        problem, theta, curve.weights, curve.X, np.zeros_like(curve.X), states, states, curve
     )
 
 
@@ -155,7 +208,8 @@ def risk_of(problem: Problem, portfolios: ArrayLike) -> Vector:
 def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
     """The exact efficient frontier of a portfolio problem under expected returns theta.
 
-    For two quadratic objectives, the curve of efficient decisions (`CurvedFrontier`).
+    For two quadratic objectives, the curve of efficient decisions (`CurvedFrontier`); for two of
+    any other form, a polyline within a hundred-thousandth of it (`SampledFrontier`).
 
     >>> from imop_engine import portfolio_problem
     >>> problem = portfolio_problem([[0.04, 0.0], [0.0, 0.09]])
@@ -164,30 +218,41 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
            [0.    , 1.    ]])
     """
     r = problem.check_theta(theta)
-    if not problem.can(Capability.BUDGET_AND_CAPS):
+    if not problem.can(Capability.PIECEWISE_LINEAR_FRONTIER):
         return _curve(problem, r)
-    arrays = problem.portfolio
-    n = problem.n
+    path, count = traced(problem, r, np.inf)
+    count = max(1, int(np.searchsorted(path.lams[:count], LARGEST_LAM, side="right")))
+    # the last stretch has no event left: nothing moves there any more
+    path.ds[count - 1] = 0.0
+    return Frontier(
+        problem, r, weight_of(path.lams[:count]), path.xs[:count].copy(), path.ds[:count].copy(),
+        path.states[:count].copy(), path.tight[:count].copy(),
+    )  # fmt: skip
+
+
+def traced(problem: Problem, r: Vector, most: float) -> tuple[kernels.Trace, int]:
+    """The frontier's pieces up to lam = most, in arrays that may be longer, and their number.
+
+    Args:
+        problem: a portfolio problem.
+        r: expected returns, a year.
+        most: the largest lam.
+
+    Raises:
+        ImopError: rounding stopped the trace.
+    """
+    arrays, n = problem.portfolio, problem.n
     size = 8 * n + 16
     while True:
-        path = kernels.empty_trace(size, n)
-        start = kernels.Start(arrays.least_variance, arrays.least_variance_state)
-        count = kernels.trace(
-            arrays.covariance, arrays.caps, np.zeros(n), r, start, np.inf, path
-        )  # fmt: skip
+        path = kernels.empty_trace(size, n, arrays.levels.size)
+        count = kernels.trace_frontier(arrays, r, most, path)
         if count > 0:
-            break
+            return path, int(count)
         if size > 1000 * (n + 1):
             raise ImopError(
                 "the frontier could not be traced: the covariance is too ill-conditioned."
             )
         size *= 4
-    # the last stretch has no event left: nothing moves there any more
-    path.ds[count - 1] = 0.0
-    return Frontier(
-        problem, r, weight_of(path.lams[:count]), path.xs[:count].copy(), path.ds[:count].copy(),
-        path.states[:count].copy(),
-    )  # fmt: skip
 
 
 def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:

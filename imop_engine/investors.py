@@ -124,6 +124,29 @@ class Investors:
         """The portfolios that can be learned from, in stream order."""
         return np.ascontiguousarray(self.portfolios[self.good])
 
+    def only(self, mask: NDArray[np.bool_]) -> Investors:
+        """Some of these investors, in the same order; those whom reading set aside stay so.
+
+        Args:
+            mask: a flag for each portfolio.
+        """
+        rows = np.flatnonzero(mask)
+        return Investors(
+            self.names,
+            tuple(self.ids[row] for row in rows),
+            self.portfolios[rows],
+            tuple(self.reasons[row] for row in rows) if self.reasons else (),
+            attributes=self.attributes.iloc[rows],
+            dates=None if self.dates is None else pd.Series(self.dates).iloc[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            truth=self.truth,
+            roles=self.roles,
+            reading=self.reading,
+            notes=self.notes,
+            origin=self.origin,
+            set_aside=self.set_aside,
+        )
+
     def require_all(self) -> None:
         """Refuse them all for one bad portfolio."""
         for position, reason in enumerate(self.reasons):

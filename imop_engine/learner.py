@@ -32,12 +32,13 @@ from imop_engine.learner_options import (
     FULL,
     NATIVE,
     NEWTON,
+    SUBOPTIMALITY,
     LearnerOptions,
     Rate,
 )
 from imop_engine.learner_state import ActiveSet, LearnerState
 from imop_engine.problem import Problem
-from imop_engine.rounds import Rounds, run_backend, run_curve
+from imop_engine.rounds import Rounds, run_backend, run_curve, run_suboptimality
 from imop_engine.second_order import SEARCH_WEIGHTS, SecondOrderState, flat_start, opening_rates
 from imop_engine.update import CERTIFIED_ABSOLUTE, CERTIFIED_RELATIVE, NODE_LIMIT
 from imop_engine.weights import lam_of, simplex_rows, weight_grid
@@ -66,16 +67,20 @@ class OnlineLearner:
             For loss="efficiency" there are no weights: "accelerated" is its plain update, "newton"
             the same in the metric of the curvature so far.
         rate: eta_t = rate / sqrt(t), or a function of the round t = 1, 2, ...; for
-            loss="efficiency" in units of 14 spreads of the anchored returns ("newton": of 1120).
+            loss="efficiency" in units of 6 spreads of the anchored returns ("newton": of 1120).
+            With a number its plain updates also begin anew, whenever there are twice as many
+            rounds, where everybody so far leaves the least; with a function they only follow.
         theta0: where to start; None is the paper's zero. Projected on Theta.
         backend: "native", or "gurobi" for the paper's mixed-integer route ("cvxpy" only decides).
         node_limit: nodes an update may use before it stops with an honest gap.
         batch: decisions per update (the paper's mini-batches); a remainder waits for the next call.
         forgetting: what "newton" keeps of its information each round; below 1 it follows beliefs
             that change (0.99 looks back about a hundred decisions).
-        loss: "distance" (the paper's, squared distance to the frontier), or "efficiency" (for
+        loss: "distance" (the paper's, squared distance to the frontier), "efficiency" (for
             portfolios: return a year left on the table at the investor's own risk; convex, so it
-            learns from any start and assigns no weights).
+            learns from any start and assigns no weights), or "suboptimality" (a weight is assigned
+            by distance; theta then moves by what the decision leaves at that weight, which is
+            convex in theta, so each update is proven without a search; `losses_` are distances).
 
     Learned state: `theta_`, `rounds_`, `losses_` (the loss of each decision before its update),
     `certified_` (share of updates proven optimal), `nodes_`, `weights_`, `history_` (theta over
@@ -211,11 +216,22 @@ class OnlineLearner:
         if memory is not None:
             out = _rounds_out(rounds, np.empty(len(Y)))
             done, memory = run_gaps(
-                self.problem, theta, Y, rates, self.rounds_, memory, out, self.forgetting
+                self.problem,
+                theta,
+                Y,
+                rates,
+                self.rounds_,
+                memory,
+                out,
+                not callable(self.rate),
+                self.forgetting,
             )
         elif self.algorithm == NEWTON:
             done = self._run_newton(theta, Y, rates, rounds, information)
-        elif self.backend != NATIVE:
+        elif self.loss == SUBOPTIMALITY:
+            grid = None if self.exact else simplex_rows(self.problem, self.weights_)
+            done = run_suboptimality(self.problem, grid, theta, Y, rates, rounds)
+        elif self.backend != NATIVE or (self.problem.program is not None and not self.exact):
             done = run_backend(self._solver, self.algorithm, self._middle, theta, Y, rates, rounds)
         elif self.problem.can(Capability.BUDGET_AND_CAPS):
             done = self._run_portfolio(theta, Y, rates, rounds)
@@ -351,7 +367,7 @@ class OnlineLearner:
         self._information = state.second_order.copy()
         self._active_set = state.active_set.copy()
         saved = state.gap_memory
-        if (saved is None) != (self.loss == DISTANCE):
+        if (saved is None) != (self.loss != EFFICIENCY):
             raise InvalidInput(
                 f"the state is of a learner with another loss, this one has loss={self.loss!r}; "
                 "restore it with the settings it was learned with."

@@ -11,6 +11,7 @@ import numpy as np
 from imop_engine.arguments import Vector
 from imop_engine.backends import BACKENDS
 from imop_engine.capabilities import Capability
+from imop_engine.convex.suboptimality import NEEDED as SUBOPTIMALITY_NEEDS
 from imop_engine.efficiency_gap.measure import NEEDED, NOT_A_PORTFOLIO
 from imop_engine.efficiency_gap.stream import rate_unit
 from imop_engine.errors import InvalidInput
@@ -25,12 +26,18 @@ ALGORITHMS: Final = (ACCELERATED, FULL, NEWTON)
 EXACT: Final = "exact"
 DISTANCE: Final = "distance"
 EFFICIENCY: Final = "efficiency"
-LOSSES: Final = (DISTANCE, EFFICIENCY)
+SUBOPTIMALITY: Final = "suboptimality"
+LOSSES: Final = (DISTANCE, EFFICIENCY, SUBOPTIMALITY)
 NATIVE: Final = "native"
 Rate = float | Callable[[int], float]
 NEWTON_NEEDS: Final = (
     "algorithm 'newton' works on the exact frontier of a portfolio problem: give it "
     "weights='exact', or use algorithm='accelerated'."
+)
+NEWTON_KNOWS: Final = (
+    "algorithm 'newton' knows caps, but no minimum holdings and no "
+    "limits on what is held together: use algorithm='accelerated' with weights='exact', and "
+    "`polish` or `refine` afterwards."
 )
 
 
@@ -64,6 +71,13 @@ class LearnerOptions:
     def _check_loss(self) -> None:
         if self.loss not in LOSSES:
             raise InvalidInput(f"there is no loss {self.loss!r}; use one of {', '.join(LOSSES)}.")
+        if self.loss == SUBOPTIMALITY and not (
+            self.algorithm == ACCELERATED and self.backend == NATIVE and self.batch == 1
+        ):
+            raise InvalidInput(
+                "loss='suboptimality' assigns a weight to each decision and then moves theta: take "
+                "algorithm='accelerated', and leave backend and batch as they are."
+            )
         plain = self.algorithm != FULL and self.backend == NATIVE and self.batch == 1
         if self.loss == EFFICIENCY and not plain:
             raise InvalidInput(
@@ -123,7 +137,7 @@ class LearnerOptions:
 
     def rate_unit(self, problem: Problem) -> float:
         """What a rate of 1 is, so that one default suits both losses."""
-        if self.loss == DISTANCE:
+        if self.loss != EFFICIENCY:
             return 1.0
         return rate_unit(problem, self.algorithm == NEWTON)
 
@@ -133,7 +147,11 @@ class LearnerOptions:
             problem.require(*NEEDED, sentence=NOT_A_PORTFOLIO)
             return np.array([EDGE, 1.0 - EDGE])
         if self.algorithm == NEWTON:
-            problem.require(Capability.BUDGET_AND_CAPS, sentence=NEWTON_NEEDS)
+            limited = problem.can(Capability.PIECEWISE_LINEAR_FRONTIER)
+            sentence = NEWTON_KNOWS if limited else NEWTON_NEEDS
+            problem.require(Capability.BUDGET_AND_CAPS, sentence=sentence)
+        if self.loss == SUBOPTIMALITY:
+            problem.require(Capability.SUBOPTIMALITY, sentence=SUBOPTIMALITY_NEEDS)
         if not self.exact:
             return weight_grid(problem, self.weights)
         problem.require(

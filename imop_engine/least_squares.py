@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.capabilities import Capability
+from imop_engine.capabilities import INFERENCE
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.identified_subspace import ZERO_EIGENVALUE_OF_STREAM, IdentifiedSubspace
@@ -61,7 +61,7 @@ def polish(problem: Problem, decisions: Any, theta: ArrayLike) -> Polished:
     [0.05, 0.1, 0.15]
     """
     problem.require(
-        Capability.BUDGET_AND_CAPS,
+        *INFERENCE,
         sentence="only portfolio problems can be polished; for others use fit_batch, which "
         "alternates assignment and update.",
     )
@@ -115,9 +115,11 @@ class LeastSquaresInformation:
         frontier = efficient_frontier(problem, theta)
         metric, gradient = np.empty((theta.size, theta.size)), np.empty(theta.size)
         loss, left, freedom = kernels.information_of_all(
-            problem.covariance, frontier.path, Y, LOWEST_LAM, HIGHEST_LAM, metric, gradient
-        )
-        return cls(float(loss), float(left), int(freedom), metric, gradient)
+            problem.covariance, problem.portfolio.rows, frontier.path, Y, LOWEST_LAM, HIGHEST_LAM,
+            metric, gradient,
+        )  # fmt: skip
+        # what is left of portfolios on the frontier is a difference that may round below zero
+        return cls(float(loss), max(float(left), 0.0), int(freedom), metric, gradient)
 
 
 def _unknowns(problem: Problem) -> int:

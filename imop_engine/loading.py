@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.arguments import NOT_PSD
+from imop_engine.asset_groups import AssetGroups
 from imop_engine.bundled import market as bundled_market
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.investors import Investors
@@ -101,8 +102,9 @@ class PortfolioOptions:
 class MarketSource:
     """Where a market comes from: exactly one of a history, two tables, Yahoo, or a bundled set.
 
-    `asset_map` says what else its assets are called, `cash` what assets without a history earn in
-    a year, as (name, fraction) pairs; see `Market.with_cash`.
+    `asset_map` says what else its assets are called, `groups` which of them belong together (the
+    asset map may say that, too), `cash` what assets without a history earn in a year, as (name,
+    fraction) pairs; see `Market.with_cash`.
     """
 
     history: TableFile | None = None
@@ -111,6 +113,7 @@ class MarketSource:
     yahoo: YahooPrices | None = None
     bundled: str | None = None
     asset_map: TableFile | None = None
+    groups: TableFile | None = None
     cash: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -162,7 +165,8 @@ def load_market(
     found = _load(source, options or HistoryOptions(), words, read)
     for name, rate in source.cash:
         found = found.with_cash(name, rate)
-    return found
+    groups = load_groups(source, found.names, read)
+    return replace(found, groups=found.groups.with_columns(groups)) if groups.columns else found
 
 
 def _load(
@@ -316,6 +320,31 @@ def load_asset_map(source: MarketSource, read: Reading = read_here) -> AssetMap 
     if file is None:
         return None
     found: AssetMap = read("asset map", (file.source,), {"name": file.name})
+    return found
+
+
+def load_groups(
+    source: MarketSource, assets: Sequence[str], read: Reading = read_here
+) -> AssetGroups:
+    """Which assets of a market belong together, by the files that say so.
+
+    Args:
+        source: where the market comes from.
+        assets: the market's.
+        read: how files are read.
+    """
+    found = AssetGroups()
+    for file, needed in ((source.asset_map, False), (source.groups, True)):
+        if file is None:
+            continue
+        try:
+            options = {"names": tuple(assets), "name": file.name}
+            groups: AssetGroups = read("asset groups", (file.source,), options)
+        except UnreadableFile:
+            if needed:
+                raise
+        else:
+            found = found.with_columns(groups)
     return found
 
 

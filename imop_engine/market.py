@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.asset_groups import AssetGroups
 from imop_engine.errors import InvalidInput
 from imop_engine.sentences.market import cash_given
 
@@ -50,6 +51,7 @@ class Market:
             standard errors are made of. The covariance over the number of years where the history
             lacks nothing; None without a history. Read-only.
         months: how many months the moments come from, where that is known and the table is not.
+        groups: which assets belong together, by sector say; limits may name them.
     """
 
     names: tuple[str, ...]
@@ -66,6 +68,7 @@ class Market:
     clean: bool = True
     mean_covariance: Matrix | None = None
     months: int | None = None
+    groups: AssetGroups = field(default_factory=AssetGroups)
 
     @classmethod
     def of(

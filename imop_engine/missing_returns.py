@@ -20,15 +20,15 @@ Varadhan and Roland 2008).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from threadpoolctl import ThreadpoolController
 
 from imop_engine.errors import InvalidInput
+from imop_engine.one_thread import one_thread
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -90,7 +90,7 @@ def fit_missing(values: FloatArray, weights: FloatArray | None = None) -> Likeli
     stairs = Staircase.of(standard, weights)
     # Threads of the linear algebra wait for one another on matrices as small as these: on a busy
     # machine two of them took 18 times as long as one.
-    with _threads().limit(limits=1, user_api="blas"):
+    with one_thread():
         try:
             estimate, steps, settled = _maximise(stairs)
             spread_of_mean = _mean_error(stairs, estimate)
@@ -110,12 +110,6 @@ def fit_missing(values: FloatArray, weights: FloatArray | None = None) -> Likeli
     covariance[constant, constant] = floor
     error[constant, constant] = floor / weights.sum()
     return LikelihoodFit(mean, covariance, error, stairs.extra, constant, steps, settled)
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """The libraries' threads, found once: looking for them takes longer than a small fit."""
-    return ThreadpoolController()
 
 
 def _effective(weights: FloatArray) -> FloatArray:

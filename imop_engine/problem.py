@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from imop_engine import kernels
+from imop_engine.allowed import active, allowed
 from imop_engine.arguments import (
+    TINIEST,
     Anchors,
     Matrix,
     Vector,
@@ -29,12 +31,16 @@ from imop_engine.arguments import (
     psd,
     vector,
 )
-from imop_engine.capabilities import PORTFOLIO, Capability, of_objectives
+from imop_engine.capabilities import LIMITED, PORTFOLIO, Capability, of_objectives
+from imop_engine.contradiction import require_feasible
 from imop_engine.errors import Infeasible, InvalidInput
 from imop_engine.gauge import require_fixed
+from imop_engine.independent_rows import independent_rows
+from imop_engine.limits import LinearLimit, limit_rows, linear_limits
+from imop_engine.portfolio_arrays import budget_arrays, limited_arrays, project_rows
+from imop_engine.programs import OwnProgram
 
 POINT = 1e-9  # bounds give way by this much where box and anchors meet in a single point
-FILL = 1e-9  # caps may miss a full budget by this much and still count as filling it exactly
 
 _NOT_A_PORTFOLIO = "this is a quadratic problem; only portfolio problems have that."
 
@@ -99,7 +105,7 @@ class ParameterSet:
             raise Infeasible(
                 "no parameters satisfy the bounds and the anchors at once: "
                 f"bounds {_span(self.lower, self.upper)}, {len(self.values)} anchor(s). "
-                "Widen `bounds` or change the anchors."
+                "Widen the bounds on returns, or change the anchors."
             )
         exact = self.projector @ point + self.offset
         result: Vector = np.clip(exact, self.lower, self.upper)
@@ -132,6 +138,9 @@ class Problem:
     theta: ParameterSet
     names: tuple[str, ...]
     theta_names: tuple[str, ...] = field(default=())
+    # of a portfolio problem: what is held together, single assets being bounds
+    limits: tuple[LinearLimit, ...] = field(default=())
+    program: OwnProgram | None = None  # decides where the arrays above do not (`convex_problem`)
 
     @property
     def n(self) -> int:
@@ -157,6 +166,14 @@ class Problem:
         if not self.capabilities.issuperset(needed):
             raise InvalidInput(sentence)
 
+    def require_arrays(self, what: str) -> None:
+        """Refuse a problem with a program of its own, where `what` needs quadratic objectives."""
+        if self.program is not None:
+            raise InvalidInput(
+                f"{what} needs the arrays of a quadratic program, and this problem has a program "
+                "of its own; solve, learners with backend='native' and frontiers work with it."
+            )
+
     @property
     def has_anchors(self) -> bool:
         """Whether something is known of theta besides its box."""
@@ -178,8 +195,12 @@ class Problem:
     @cached_property
     def portfolio(self) -> kernels.PortfolioArrays:
         """What the compiled portfolio code needs, computed once."""
-        self.require(Capability.BUDGET_AND_CAPS, sentence=_NOT_A_PORTFOLIO)
-        return _portfolio_arrays(self)
+        self.require(Capability.EXPECTED_RETURNS, sentence=_NOT_A_PORTFOLIO)
+        if self.can(Capability.BUDGET_AND_CAPS):
+            return budget_arrays(self.covariance, self.effective_caps)
+        equations, inequalities = (self.equal_rows, self.equal_rhs), (self.rows, self.rhs0)
+        bounds = self.lower, self.upper
+        return limited_arrays(self.covariance, bounds, equations, inequalities)
 
     def costs(self, theta: ArrayLike) -> Matrix:
         """c_l(theta), one row for each objective."""
@@ -198,7 +219,8 @@ class Problem:
             raise InvalidInput(
                 f"{what} has {array.size} numbers, the problem has {self.theta_size} unknowns."
             )
-        return array
+        tiny = np.abs(array) < TINIEST  # nothing can be divided by such numbers
+        return np.where(tiny, 0.0, array) if tiny.any() else array
 
     def check_decisions(self, decisions: Any) -> Matrix:
         """Decisions as a T x n array; a pandas frame is read by its column names."""
@@ -217,84 +239,15 @@ class Problem:
                 f"each decision needs {self.n} numbers ({', '.join(self.names[:3])}, …), "
                 f"these have shape {array.shape}."
             )
-        bad = np.argwhere(~np.isfinite(array))
-        if bad.size:
-            row, column = bad[0]
+        finite = np.isfinite(array)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
             raise InvalidInput(
                 f"decision {row + 1} has {array[row, column]} for {self.names[column]}; "
                 "every decision needs a finite number for each variable. "
                 "Drop the row or fill the gap."
             )
         return array
-
-
-def _portfolio_arrays(problem: Problem) -> kernels.PortfolioArrays:
-    n = problem.n
-    covariance, caps = problem.covariance, problem.effective_caps
-    plane = np.eye(n) - 1.0 / n
-    least, state = _least_variance(covariance, caps)
-    left = np.ascontiguousarray(plane @ covariance)
-    return kernels.PortfolioArrays(covariance, caps, left, covariance @ left, least, state)
-
-
-def project_rows(
-    gram: Matrix, start: Vector, lower: Vector, upper: Vector, scale: Vector | None = None
-) -> Vector | None:
-    """Rows within their bounds nearest to `start` in the metric of `gram`; None: there are none.
-
-    Args:
-        gram: The metric in which rows are near one another, a positive semidefinite matrix.
-        start: The value of each row.
-        lower: The least value that each row may have.
-        upper: The greatest value that each row may have.
-        scale: The length of each row, by which tolerances are scaled; None takes it from gram.
-
-    Returns:
-        The value of each row.
-    """
-    m = start.size
-    if scale is None:
-        scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    fixed = scale <= 1e-12 * max(1.0, float(scale.max(initial=0.0)))
-    scale = np.where(fixed, 0.0, scale)
-    slack = 1e-9 * (1.0 + np.abs(start))
-    if np.any(fixed & ((start < lower - slack) | (start > upper + slack))):
-        return None
-    rows = kernels.Rows(np.ascontiguousarray(gram), scale, start, lower, upper, 0)
-    work = kernels.empty_working_set(m)
-    work.v[:] = start
-    status, _ = kernels.project(rows, work, 0.0, np.inf, 100 * (m + 1))
-    return work.v if status == kernels.OPTIMAL else None
-
-
-def _least_variance(covariance: Matrix, caps: Vector) -> tuple[Vector, NDArray[np.int8]]:
-    """The portfolio of least variance and the state of each asset in it, at least one free.
-
-    By the frontier's own method: start at a portfolio that fills the caps in order, with a linear
-    cost that makes it optimal, and follow the solution while that cost is taken away.
-    """
-    n = caps.size
-    state = np.full(n, kernels.LOWER, np.int8)
-    x = np.zeros(n)
-    for i in range(n):
-        room = 1.0 - x.sum()
-        x[i] = min(room, caps[i])
-        state[i] = kernels.UPPER if x[i] < room else kernels.FREE
-        if x[i] >= room - 1e-15:
-            state[i] = kernels.FREE
-            break
-    push = np.select([state == kernels.LOWER, state == kernels.UPPER], [1.0, -1.0], 0.0)
-    cost = float(np.abs(covariance).max()) * push - covariance @ x
-    path = kernels.empty_trace(64 * n + 64, n)
-    count = kernels.trace(covariance, caps, cost, cost, kernels.Start(x, state), 1.0, path)
-    if count <= 0:
-        raise InvalidInput(
-            "the portfolio of least variance could not be found: the covariance is too "
-            "ill-conditioned. Shrink it towards its diagonal."
-        )
-    last = count - 1
-    least = np.clip(path.xs[last] + (1.0 - path.lams[last]) * path.ds[last], 0.0, caps)
-    return least, path.states[last].copy()
 
 
 def portfolio_problem(
@@ -304,6 +257,10 @@ def portfolio_problem(
     anchors: Anchors | None = None,
     names: Sequence[str] | None = None,
     undetermined: bool = False,
+    lower: ArrayLike = 0.0,
+    limits: Any = (),
+    benchmark: ArrayLike | None = None,
+    active_limits: Any = (),
 ) -> Problem:
     """Investors who weigh return r'x against risk x'Qx; the returns r are unknown.
 
@@ -316,6 +273,12 @@ def portfolio_problem(
             none the numbers that are learned are open to them (`identification` says which).
         names: asset names.
         undetermined: accept two or more anchors that leave shift or scale open all the same.
+        lower: the least of each holding, one number or one for each asset; below zero an asset may
+            be sold short down to it.
+        limits: on what is held together: `LinearLimit`, or (holdings, relation, value) with
+            holdings {asset: coefficient} and relation "<=", ">=" or "=".
+        benchmark: a portfolio that holdings are compared with, one number for each asset.
+        active_limits: limits on holdings less those of the benchmark, in the same forms.
 
     >>> problem = portfolio_problem([[0.04, 0.01], [0.01, 0.09]], names=["bonds", "stocks"])
     >>> problem.n, problem.names
@@ -326,39 +289,56 @@ def portfolio_problem(
     Q = psd(covariance, "covariance")
     n = Q.shape[0]
     labels = labels_of(names, n)
-    caps = broadcast(upper, n, "upper")
-    if np.any(caps < 0):
-        i = int(np.argmin(caps))
-        raise InvalidInput(f"the cap of {labels[i]} is {caps[i]:g}; caps must not be negative.")
-    caps = np.minimum(caps, 1.0)
-    if caps.sum() < 1.0 - FILL:
-        raise Infeasible(
-            f"the caps add up to {caps.sum():.6g}, so no portfolio can be fully invested; "
-            "raise `upper` until they add up to at least 1."
+    given = (*linear_limits(limits), *active(active_limits, benchmark, labels))
+    try:
+        box, several = allowed(labels, lower, upper, given)
+        budget = np.vstack([np.ones((1, n)), several.exactly[0]])
+        equations, inequalities = independent_rows(
+            (budget, np.append(1.0, several.exactly[1])),
+            (-several.at_most[0], -several.at_most[1]),
         )
-    if caps.sum() < 1.0:
-        caps = caps / caps.sum()
+    except Infeasible:
+        _explain(labels, lower, upper, given)
+        raise
     equalities, values = anchor_rows(anchors, labels)
     if not undetermined:
         require_fixed(equalities, values, 0 if anchors is None else len(anchors))
     theta = parameter_set(bounds, n, equalities, values, labels)
     zeros = np.zeros((n, n))
-    return Problem(
-        capabilities=PORTFOLIO,
+    problem = Problem(
+        capabilities=LIMITED if len(several.senses) or box[0].any() else PORTFOLIO,
         quadratic=np.stack([zeros, 2.0 * Q]),
         linear0=np.zeros((2, n)),
         linear=np.stack([-np.eye(n), zeros]),
-        rows=np.zeros((0, n)),
-        rhs0=np.zeros(0),
-        rhs=np.zeros((0, n)),
-        equal_rows=np.ones((1, n)),
-        equal_rhs=np.ones(1),
-        lower=np.zeros(n),
-        upper=caps,
+        rows=inequalities[0],
+        rhs0=inequalities[1],
+        rhs=np.zeros((len(inequalities[1]), n)),
+        equal_rows=equations[0],
+        equal_rhs=equations[1],
+        lower=box[0],
+        upper=box[1],
         theta=theta,
         names=labels,
         theta_names=labels,
+        limits=given,
     )
+    if not problem.can(Capability.BUDGET_AND_CAPS):
+        try:
+            _ = problem.portfolio
+        except Infeasible:
+            _explain(labels, lower, upper, given)
+            raise
+    return problem
+
+
+def _explain(
+    names: tuple[str, ...], lower: ArrayLike, upper: ArrayLike, limits: tuple[LinearLimit, ...]
+) -> None:
+    """Say which limits contradict one another, where there is more to it than caps."""
+    low = broadcast(lower, len(names), "lower")
+    if limits or low.any():
+        high = broadcast(upper, len(names), "upper")
+        require_feasible(names, low, high, limit_rows(limits, names))
 
 
 def quadratic_problem(
@@ -379,12 +359,16 @@ def quadratic_problem(
     unknown:  min { 1/2 x'Q_l x + c_l'x },  A x >= b,  E x = d,  lower <= x <= upper.
 
     Args:
-        Q, c: one matrix and one vector for each objective, at least two of each.
-        A, b: inequalities A x >= b.
+        Q: one matrix for each objective, at least two.
+        c: one vector for each objective.
+        A: inequalities A x >= b, one in each row.
+        b: their right-hand side.
         learn: "c" (theta is c_1, ..., c_p one after the other) or "b" (theta is b).
         bounds: the box of theta, numbers or one entry for each parameter.
-        E, d: equalities E x = d.
-        lower, upper: bounds on x; as in the paper x >= 0 unless said otherwise.
+        E: equalities E x = d, one in each row.
+        d: their right-hand side.
+        lower: bounds on x from below; as in the paper x >= 0 unless said otherwise.
+        upper: bounds on x from above.
         names: of the variables x.
 
     >>> problem = quadratic_problem([[[1.0]], [[1.0]]], [[-1.0], [-3.0]], learn="c")
@@ -451,8 +435,10 @@ def affine_problem(
         rhs0: the constant part of b, one number for each row of A.
         rhs: how b moves with theta, of shape (rows of A, parameters).
         bounds: the box of theta, numbers or one entry for each parameter.
-        E, d: equalities E x = d.
-        lower, upper: bounds on x; as in the paper x >= 0 unless said otherwise.
+        E: equalities E x = d, one in each row.
+        d: their right-hand side.
+        lower: bounds on x from below; as in the paper x >= 0 unless said otherwise.
+        upper: bounds on x from above.
         equalities: (vector over theta, value) pairs that cut the box.
         names: of the variables x.
         theta_names: of the parameters.
@@ -494,7 +480,7 @@ def affine_problem(
     parameters = labels_of(theta_names, k)
     cuts, values = anchor_rows(list(equalities), parameters)
     return Problem(
-        capabilities=of_objectives(p),
+        capabilities=of_objectives(p, bool(right.any())),
         quadratic=np.stack(matrices),
         linear0=start,
         linear=slope,

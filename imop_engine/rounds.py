@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.backends import Backend
+from imop_engine.capabilities import Capability
+from imop_engine.convex.suboptimality import suboptimality_update
+from imop_engine.curve import decisions
 from imop_engine.frontier import efficient_frontier
 from imop_engine.problem import Problem
 from imop_engine.update import exact_update
+from imop_engine.weights import EDGE
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +61,54 @@ def run_curve(
         rounds.thetas[t] = theta
         if rounds.losses[t] <= kernels.ZERO_LOSS:
             continue
-        update = exact_update(problem, theta, y, found.weights[0], rate, node_limit)
+        weight = found.weights[0]
+        if problem.can(Capability.EXPECTED_RETURNS):  # at weight one no risk decides
+            weight = min(max(weight, EDGE), 1.0 - EDGE)
+        update = exact_update(problem, theta, y, weight, rate, node_limit)
         theta[:] = rounds.thetas[t] = update.theta
         rounds.nodes[t] = max(1, update.nodes)
         rounds.gaps[t], rounds.objectives[t] = update.gap, update.objective
+    return len(Y)
+
+
+def run_suboptimality(
+    problem: Problem,
+    grid: Matrix | None,
+    theta: Vector,
+    Y: Matrix,
+    rates: Vector,
+    rounds: Rounds,
+) -> int:
+    """A weight by distance, then the convex update by what the decision leaves at that weight.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        grid: Points of the simplex, one in each row; None takes the nearest weight of the frontier.
+        theta: Where to start; moved in place.
+        Y: The decisions, one in each row.
+        rates: The learning rate of each round.
+        rounds: What each round reports, filled in place; losses are squared distances.
+
+    Returns:
+        How many rounds were run.
+    """
+    for t, (y, rate) in enumerate(zip(Y, rates, strict=True)):
+        if grid is None:
+            found = efficient_frontier(problem, theta).project(y)
+            loss, w = found.distances[0] ** 2, found.weights[0]
+            weight: Vector = np.array([w, 1.0 - w])
+        else:
+            X = decisions(problem, theta, grid)
+            middle = np.abs(grid - 1.0 / grid.shape[1]).max(axis=1)
+            k = kernels.nearest_row(X, y, middle)
+            loss, weight = float(np.sum((y - X[k]) ** 2)), grid[k]
+        rounds.losses[t], rounds.thetas[t] = loss, theta
+        if loss <= kernels.ZERO_LOSS:
+            continue
+        update = suboptimality_update(problem, theta, y, weight, float(rate))
+        theta[:] = rounds.thetas[t] = update.theta
+        rounds.nodes[t] = update.nodes
+        rounds.gaps[t], rounds.objectives[t] = update.gap, abs(update.objective)
     return len(Y)
 
 

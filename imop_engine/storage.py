@@ -22,6 +22,7 @@ import pandas as pd
 from imop_engine import disk, manifest
 from imop_engine.errors import ImopError, InvalidInput, OldStudy
 from imop_engine.market import Market
+from imop_engine.report.facts import facts_table
 from imop_engine.report.frames_groups import groups_table
 from imop_engine.report.frames_trust import (
     checks_table,
@@ -30,6 +31,7 @@ from imop_engine.report.frames_trust import (
     sources_table,
 )
 from imop_engine.report.html import html_report
+from imop_engine.sentences.numbers import why_no_aversion, why_not_explained
 from imop_engine.study.data import Reading, StudyData
 from imop_engine.study.estimate import estimate_study
 from imop_engine.study.outcome import Study
@@ -56,7 +58,7 @@ REPORT: Final = "report.html"
 UNFINISHED: Final = "unfinished.npz"  # of a run of the shell that is under way
 ALL_TABLES: Final = (
     "returns", "investors", "frontier", "distribution", "checks", "sources", "differences",
-    "groups", "covariance",
+    "groups", "limits", "covariance",
 )  # fmt: skip
 # What a study before this one may have left in the folder; anything else there is somebody else's.
 INPUT_FILES: Final = (
@@ -71,6 +73,9 @@ OURS: Final = frozenset(
         *(f"{INPUTS}/{name}" for name in INPUT_FILES),
     ]
 )
+# Shares, returns, weights, risk aversions, seconds and their counts stay far below.
+LARGEST_FIGURE: Final = 1e9
+LONGEST_NUMBER: Final = 20  # digits that a refusal repeats
 # No column of an analyst's file is called this.
 ID_COLUMN: Final = "investor (id)"
 EXPECTED: Final = "expected return (moment)"
@@ -80,7 +85,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     """The tables of a study by the name of their file.
 
     `covariance` is among them only where it was fitted together with the returns, `groups` only
-    where groups were asked for.
+    where groups were asked for, `limits` only where more than caps was given.
     """
     tables = {
         "returns": study.frame_returns,
@@ -93,13 +98,18 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     }
     if study.groups is not None:
         tables["groups"] = groups_table(study.groups)
+    if study.limit_prices is not None:
+        tables["limits"] = study.limit_prices.table()
     fitted = fitted_covariance(study)
     return tables if fitted is None else {**tables, "covariance": fitted}
 
 
 def export_study(study: Study, path: Path | str) -> Path:
-    """Write the tables into one file by its ending: .xlsx, .json, .csv or .parquet (zipped)."""
-    return write_tables(study_tables(study), path)
+    """Write the tables into one file by its ending: .xlsx, .json, .csv or .parquet (zipped).
+
+    The table `about` says what they are: anchors, settings, units.
+    """
+    return write_tables({**study_tables(study), "about": facts_table(study)}, path)
 
 
 def run_document(study: Study, command: str = "") -> dict[str, Any]:
@@ -117,6 +127,9 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
         "estimate": study.frame_returns["estimate"].tolist(),  # nothing where it is not known
         "way": None if study.estimate is None else study.estimate.found.way,
         "groups": None if study.groups is None else study.groups.to_dict(),
+        "limits": []
+        if study.limit_prices is None
+        else study.limit_prices.table().to_dict("records"),
         "market": _market_facts(study.data.market),
         "anchors": [
             {"portfolio": _shares(row, study.problem.names), "return": float(value)}
@@ -130,7 +143,28 @@ def run_document(study: Study, command: str = "") -> dict[str, Any]:
     }
     if study.data.truth is not None:
         document["true"] = study.data.truth.tolist()
-    return {str(key): plain(value) for key, value in document.items()}
+    told = {str(key): plain(value) for key, value in document.items()}
+    undefined = _undefined(study.figures)
+    figures = {**_sensible(told["figures"]), **dict.fromkeys(undefined)}
+    return {
+        **told,
+        "figures": figures,
+        "not_defined": undefined,
+        "groups": _sensible(told["groups"]),
+    }
+
+
+def _undefined(figures: dict[str, Any]) -> dict[str, str]:
+    """Figures of a run that make no sense as numbers, each with the reason."""
+    whys = {
+        "explained": why_not_explained,
+        "explained_without_outliers": why_not_explained,
+        "explained_elsewhere": why_not_explained,
+        "median_risk_aversion": why_no_aversion,
+    }
+    given = {name: why for name, why in whys.items() if figures.get(name) is not None}
+    found = {name: why(float(figures[name])) for name, why in given.items()}
+    return {name: reason for name, reason in found.items() if reason}
 
 
 def _market_facts(market: Market) -> dict[str, Any]:
@@ -245,7 +279,7 @@ def load_study(folder: Path | str) -> Study:
 
 
 def _open(source: Path, found: manifest.Found) -> Study:
-    document = json.loads(found.bytes(RUN))
+    document = json.loads(found.bytes(RUN), parse_constant=_no_number, parse_float=_finite)
     _require_format(source, document, found)
     settings = StudySettings.from_dict(document["settings"])
     data = _load_data(found, document)
@@ -261,6 +295,26 @@ def _open(source: Path, found: manifest.Found) -> Study:
         return Study(settings, data, problem, theta, state, seconds, remarks=found.remarks)
     best = estimate_study(data, settings, problem, state.learned.theta, state.rounds)
     return Study(settings, data, best.problem, best.theta, state, seconds, best, found.remarks)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if np.isfinite(value) else _no_number(text)
+
+
+def _no_number(text: str) -> float:
+    """Refuse what no run can have come to."""
+    shown = text if len(text) <= LONGEST_NUMBER else f"{text[:LONGEST_NUMBER]}…"
+    raise InvalidInput(f"{RUN} holds {shown}, which is no number; run the study again.")
+
+
+def _sensible(value: Any) -> Any:
+    """The same without numbers that nothing in a run can be: null says that there is none."""
+    if isinstance(value, dict):
+        return {key: _sensible(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_sensible(one) for one in value]
+    return None if isinstance(value, float) and abs(value) > LARGEST_FIGURE else value
 
 
 def _require_format(source: Path, document: Any, found: manifest.Found) -> None:

@@ -46,6 +46,7 @@ def constants(problem: Problem, radius: float) -> Constants:
     """
     if not (np.isfinite(radius) and radius > 0):
         raise InvalidInput(f"the radius of the decisions must be positive; got {radius}.")
+    problem.require_arrays("Theorem 1")
     lam = float(min(np.linalg.eigvalsh(Q)[0] for Q in problem.quadratic))
     if lam <= RIDGE * float(np.abs(problem.quadratic).max()):
         raise InvalidInput(

@@ -77,6 +77,11 @@ def exact_update(
     require_risk(problem, w)
     if problem.can(Capability.BUDGET_AND_CAPS):
         return _portfolio_update(problem, current, y, float(w[0]), float(rate), node_limit)
+    if problem.program is not None:  # a local step: nothing below zero is all that is proven
+        found, X, objective = problem.program.update(
+            problem, current, y[None], w[None], float(rate)
+        )
+        return Update(found, X[0], objective, 0.0, is_certified(objective, 0.0), 1)
     return _general_update(problem, current, y, w, float(rate), node_limit)
 
 

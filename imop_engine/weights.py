@@ -122,6 +122,8 @@ def simplex_rows(problem: Problem, grid: Vector) -> Matrix:
 
 
 def _keeps_inside(problem: Problem) -> bool:
+    if problem.program is not None:
+        return True  # nothing is known of how its objectives curve
     eigenvalues = np.linalg.eigvalsh(problem.quadratic)
     return bool(np.any(eigenvalues[:, 0] <= RIDGE * eigenvalues[:, -1]))
 

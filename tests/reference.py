@@ -184,6 +184,8 @@ def convex_program(
     size = np.max(np.abs(P))  # the solver's tolerances are meant for a matrix of size 1
     P_, q_ = P_ / size, q_ / size
     prox = 0.0 if np.linalg.eigvalsh(P_)[0] > 1e-9 else 1e-5
+    if prox == 0.0 and not len(G_):  # equations alone: one linear system, to all digits
+        return start + basis @ np.linalg.solve(P_, -q_)
     t = np.zeros(len(q_))
     for _ in range(100):
         before = t

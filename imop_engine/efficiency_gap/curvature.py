@@ -31,9 +31,9 @@ GROWTH: Final = (
 # Half of the curvature counts: beliefs are then an average over, roughly, the second half of the
 # investors, and what the first ones were told at wrong beliefs is forgotten.
 SHARE: Final = 0.5
-# Rates are so many times those of plain updates: the curvature shortens steps where it should, and
-# an asset that few hold is found by the first of them.
-BOLDER: Final = 80.0
+# Rates are counted in so many spreads of returns, far more than those of plain updates: the
+# curvature shortens steps where it should, and an asset that few hold is found by the first.
+BOLD_UNIT: Final = 1120.0
 MOST_KEPT: Final = 4096  # variances, evenly spaced over the rounds
 AT_MOST: Final = (
     100.0  # investors whose price of risk is below 1 / this of the usual one tell nothing
@@ -95,10 +95,12 @@ class GapCurvature:
             return self
         course = Course.of(problem, theta, most)
         sums = np.zeros((5, course.count))
-        add_up(course.count, course.stretches, course.most, np.sort(self.variances), sums)
+        s = np.sort(self.variances)
+        add_up(course.count, course.stretches, course.most, s, np.ones(1), sums)
         sums[3] = 0.0  # those beyond: the price of risk that stopped them is not theirs
         C = np.empty((problem.n, problem.n))
-        curvature(problem.covariance, theta, course.count, course.stretches, sums, C)
+        rows = problem.portfolio.rows
+        curvature(problem.covariance, rows, theta, course.count, course.stretches, sums, C)
         weight = SHARE * rate * investors / self.variances.size
         matrix = np.eye(problem.n) + weight * (C + C.T) / 2
         basis = plane_basis(problem.theta.projector)

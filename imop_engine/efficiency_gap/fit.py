@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.efficiency_gap.cuts import Cuts, cut_corners, plane_basis
 from imop_engine.efficiency_gap.descent import descend
-from imop_engine.efficiency_gap.measure import NEEDED, NOT_A_PORTFOLIO, furthest
+from imop_engine.efficiency_gap.measure import NEEDED, NOT_A_PORTFOLIO, fixes_scale, furthest
 from imop_engine.efficiency_gap.sample import Sample
 from imop_engine.efficiency_gap.value import Value
 from imop_engine.errors import InvalidInput
@@ -26,6 +27,7 @@ LIFTS: Final = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)  # of the largest vari
 RISKLESS: Final = (
     1e-5  # mixtures of assets with less than this share of it have no risk to speak of
 )
+OTHER_STARTS: Final = 3  # of a search that ended without a proof
 FLAT: Final = 1e-10  # directions with less than this share of the largest curvature are flat
 LOADS: Final = 1e-6  # an asset whose return moves by this much along a flat direction is not fixed
 
@@ -88,15 +90,32 @@ def fit_efficiency(
     >>> fit.theta.round(6).tolist(), fit.certified
     ([0.05, 0.1, 0.15], True)
     """
+    require_fit(problem)
+    return fit_sample(problem, Sample.of(problem, decisions, lifts_of(problem)), theta0)
+
+
+def require_fit(problem: Problem) -> None:
+    """Refuse a problem without portfolios, and one whose anchors fix no scale."""
     problem.require(*NEEDED, sentence=NOT_A_PORTFOLIO)
     _require_scale(problem)
-    lifts = _lifts(problem)
-    sample = Sample.of(problem, decisions, lifts)
+
+
+def fit_sample(problem: Problem, sample: Sample, theta0: ArrayLike | None = None) -> EfficiencyFit:
+    """`fit_efficiency` of investors of whom all that it needs is known already.
+
+    Args:
+        problem: a portfolio problem whose anchors fix shift and scale.
+        sample: the investors, with their variances under `lifts_of(problem)`.
+        theta0: where to begin, expected returns a year; None: all alike, as far as anchors allow.
+    """
+    lifts = lifts_of(problem)
     implied, cuts = _implied(problem, sample), Cuts(problem.theta)
     start = implied if theta0 is None else problem.check_theta(theta0, "theta0")
     best, smooth, steps = _minimise(problem, sample, start, lifts, cuts)
-    if theta0 is not None and not cuts.proven(best, sample):  # once in a thousand random starts
-        other, there, more = _minimise(problem, sample, implied, lifts, cuts)
+    for again in _other_starts(problem, None if theta0 is None else implied):
+        if cuts.proven(best, sample):
+            break
+        other, there, more = _minimise(problem, sample, again, lifts, cuts)
         steps += more
         if other.gaps < best.gaps:
             best, smooth = other, there
@@ -108,8 +127,42 @@ def fit_efficiency(
     )  # fmt: skip
 
 
+def _other_starts(problem: Problem, implied: Vector | None) -> Iterator[Vector]:
+    """Where a search that ended without a proof begins again: once in a thousand random starts, and
+    where all investors hold single assets, so that nothing but kinks is left."""
+    if implied is not None:
+        yield implied
+    low, high = problem.theta.lower, problem.theta.upper
+    rng = np.random.default_rng(0)
+    for _ in range(OTHER_STARTS):
+        yield problem.theta.nearest(rng.uniform(low, high))
+
+
+def begin_from(problem: Problem, decisions: Any, theta0: Vector) -> Vector:
+    """The returns of `fit_efficiency` as far as Newton's method goes, without a proof.
+
+    Where value and bound do not agree by then, cutting planes and another start take most of the
+    time and change the last digits, which whoever only begins from the returns does not need.
+
+    Args:
+        problem: a portfolio problem whose anchors fix shift and scale.
+        decisions: portfolios, one row each.
+        theta0: where to begin, expected returns a year.
+    """
+    require_fit(problem)
+    lifts = lifts_of(problem)
+    sample = Sample.of(problem, decisions, lifts)
+    best, _, _ = _minimise(problem, sample, theta0, lifts, Cuts(problem.theta), corners=False)
+    return best.theta
+
+
 def _minimise(
-    problem: Problem, sample: Sample, start: Vector, lifts: tuple[float, ...], cuts: Cuts
+    problem: Problem,
+    sample: Sample,
+    start: Vector,
+    lifts: tuple[float, ...],
+    cuts: Cuts,
+    corners: bool = True,
 ) -> tuple[Value, Value, int]:
     """From one start: stages of sharper kinks until value and bound agree, then cutting planes.
 
@@ -117,8 +170,9 @@ def _minimise(
         problem: the portfolio problem.
         sample: the investors.
         start: expected returns to begin from.
-        lifts: what was added to each variance for the investors' lifted ones, as in `_lifts`.
+        lifts: what was added to each variance for the investors' lifted ones, as in `lifts_of`.
         cuts: receives what was learned on the way; what another start taught may be in it.
+        corners: whether cutting planes follow where value and bound do not agree.
 
     Returns:
         The best point, its value not smoothed; the end of the last stage, smoothed; and how many
@@ -140,7 +194,7 @@ def _minimise(
         if cuts.proven(best, sample):
             break
     else:
-        best = cut_corners(problem, sample, best, cuts)
+        best = cut_corners(problem, sample, best, cuts) if corners else best
     return best, smooth, steps
 
 
@@ -194,7 +248,7 @@ def _implied(problem: Problem, sample: Sample) -> Vector:
     return np.full(problem.theta_size, float(v.mean()) if len(v) else 0.0)
 
 
-def _lifts(problem: Problem) -> tuple[float, ...]:
+def lifts_of(problem: Problem) -> tuple[float, ...]:
     """What to add to each variance at first, where some mixtures of assets have next to no risk.
 
     There twins jump when returns change a little, and Newton's method, which sees one piece of the
@@ -217,14 +271,7 @@ def _descend_lifted(
 
 def _require_scale(problem: Problem) -> None:
     """Refuse beliefs that may all be alike: they leave nothing on the table, whatever is held."""
-    A, v = problem.theta.equalities, problem.theta.values
-    sums = A.sum(axis=1)
-    level = float(sums @ v / (sums @ sums)) if sums.any() else 0.0
-    fits = np.allclose(level * sums, v, rtol=0.0, atol=1e-12 * (1.0 + np.abs(v).max(initial=0.0)))
-    box = problem.theta
-    if not len(v):
-        fits = float(box.lower.max()) <= float(box.upper.min())
-    if fits:
+    if not fixes_scale(problem):
         raise InvalidInput(
             "under returns that are all alike nobody leaves anything on the table, and this "
             "problem allows them. Give two anchors with different returns, for example "

@@ -13,16 +13,18 @@ from imop_engine.arguments import Matrix, Vector
 from imop_engine.capabilities import Capability
 from imop_engine.errors import ImopError
 from imop_engine.kernels.twins import Stretches, measure_risk, put_inside, twins, variances
+from imop_engine.portfolio_arrays import project_rows
 from imop_engine.problem import Problem
 from imop_engine.weights import weight_of
 
-NEEDED: Final = (Capability.EXPECTED_RETURNS, Capability.BUDGET_AND_CAPS)
+NEEDED: Final = (Capability.EXPECTED_RETURNS, Capability.PIECEWISE_LINEAR_FRONTIER)
 NOT_A_PORTFOLIO: Final = (
     "return is left on the table by portfolios; this problem has none. Its decisions are compared "
     "by their distance to the frontier: measure_fit, fit_batch."
 )
 # Where returns are nearly alike the frontier ends at a price of risk near zero; it is followed to
 # this many times (largest variance / spread of returns), and is off by 1e-9 of the spread at most.
+OUTSIDE: Final = 1e-9  # a limit that is missed by less is kept
 FURTHEST: Final = 1e9
 NEAREST_END: Final = 1e4  # ... and to this many at least
 
@@ -78,8 +80,21 @@ def efficiency(problem: Problem, theta: ArrayLike, decisions: Any) -> Efficiency
 
 def nearest_inside(problem: Problem, Y: Matrix) -> tuple[Matrix, Vector]:
     """The portfolios as the nearest ones that the problem allows, and how far each was moved."""
-    inside, moved = Y.copy(), np.empty(len(Y))
-    put_inside(inside, problem.portfolio.caps, moved)
+    inside, moved = Y.copy(), np.zeros(len(Y))
+    if problem.can(Capability.BUDGET_AND_CAPS):
+        put_inside(inside, problem.portfolio.caps, moved)
+        return inside, moved
+    arrays, n = problem.portfolio, problem.n
+    rows = np.vstack([np.eye(n), arrays.rows])
+    low = np.concatenate([arrays.lower, arrays.levels])
+    high = np.concatenate([arrays.caps, np.full(len(arrays.levels), np.inf)])
+    high[n : n + arrays.equations] = arrays.levels[: arrays.equations]
+    values = Y @ rows.T
+    gram = rows @ rows.T
+    for t in np.flatnonzero(np.any((values < low - OUTSIDE) | (values > high + OUTSIDE), axis=1)):
+        found = project_rows(gram, values[t], low, high)
+        inside[t] = arrays.least_variance if found is None else found[:n]
+        moved[t] = float(np.linalg.norm(inside[t] - Y[t]))
     return inside, moved
 
 
@@ -102,6 +117,16 @@ def furthest(problem: Problem, r: Vector, times: float) -> float:
     return times * float(np.diag(problem.covariance).max()) / spread if spread > 0 else np.inf
 
 
+def fixes_scale(problem: Problem) -> bool:
+    """Whether returns cannot all be alike; where they can, nobody need leave anything."""
+    A, v = problem.theta.equalities, problem.theta.values
+    if not len(v):
+        return float(problem.theta.lower.max()) > float(problem.theta.upper.min())
+    sums = A.sum(axis=1)
+    level = float(sums @ v / (sums @ sums)) if sums.any() else 0.0
+    return not np.allclose(level * sums, v, rtol=0.0, atol=1e-12 * (1.0 + np.abs(v).max()))
+
+
 @dataclass(frozen=True, eq=False)
 class Course:
     """The frontier of some beliefs, with the variance along it."""
@@ -122,10 +147,9 @@ class Course:
         """
         arrays, n = problem.portfolio, problem.n
         size = 8 * n + 16
-        start = kernels.Start(arrays.least_variance, arrays.least_variance_state)
         while True:
-            path = kernels.empty_trace(size, n)
-            count = kernels.trace(arrays.covariance, arrays.caps, np.zeros(n), r, start, most, path)
+            path = kernels.empty_trace(size, n, arrays.levels.size)
+            count = kernels.trace_frontier(arrays, r, most, path)
             if count > 0:
                 break
             if size <= 64 * (n + 2):

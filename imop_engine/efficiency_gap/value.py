@@ -27,6 +27,7 @@ class Value:
     course: Course = field(repr=False)
     sums: Matrix = field(repr=False)
     covariance: Matrix = field(repr=False)
+    rows: Matrix = field(repr=False)
     least_curvature: float
 
     @classmethod
@@ -41,21 +42,25 @@ class Value:
         """
         course = Course.of(problem, theta, most)
         sums = np.zeros((5, course.count))
-        add_up(course.count, course.stretches, course.most, sample.variances, sums)
+        add_up(course.count, course.stretches, course.most, sample.variances, sample.weights, sums)
         s, count = course.stretches, course.count
         gradient = sums[0] @ s.xs[:count] + sums[1] @ s.ds[:count] - sample.held
         gaps = float(theta @ gradient)
         charged = 0.5 * float(sums[4].sum()) / course.most if np.isfinite(course.most) else 0.0
         # next to that of investors on a frontier as curved as returns and variances make it
         least = LEAST_CURVATURE * sample.count / max(float(np.ptp(theta)), 1e-300)
-        return cls(theta, gaps, gaps - charged, gradient, course, sums, problem.covariance, least)
+        return cls(
+            theta, gaps, gaps - charged, gradient, course, sums, problem.covariance,
+            problem.portfolio.rows, least,
+        )  # fmt: skip
 
     @property
     def hessian(self) -> Matrix:
         """Second derivative of the smoothed value."""
         H = np.empty((self.theta.size, self.theta.size))
         curvature(
-            self.covariance, self.theta, self.course.count, self.course.stretches, self.sums, H
-        )
+            self.covariance, self.rows, self.theta, self.course.count, self.course.stretches,
+            self.sums, H,
+        )  # fmt: skip
         result: Matrix = (H + H.T) / 2
         return result

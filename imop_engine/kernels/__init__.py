@@ -5,12 +5,15 @@
     branch_and_bound  the same with complementarity pairs, to the global optimum
     node, open_nodes  one node of its tree, and the nodes that wait
     critical_line     the exact frontier of a portfolio problem, nearest points on it
+    limited_line      the frontier where limits bind sums of holdings
+    tight_rows        what rows that hold take out of the response of holdings to returns
     portfolio         the implicit update of a portfolio problem, Algorithms 1 and 2
     second_order      the second-order learner
     general           any other problem of the class
     scores            sums of investors' scores along a traced frontier
     twins             the efficient portfolio at the risk of another, on a traced frontier
     at_risk           the same for one portfolio, without a trace
+    limited_choice    the same under limits
     efficiency        the update of the return left on the table, and streams of them
 
 Nothing here validates: the frozen objects that call it already did.
@@ -34,7 +37,6 @@ from imop_engine.kernels.constants import (
 from imop_engine.kernels.critical_line import (
     assign_many,
     multiplier_at,
-    project_many,
     segment_of,
     trace,
 )
@@ -46,6 +48,8 @@ from imop_engine.kernels.general import (
     nearest_rows,
     regions,
 )
+from imop_engine.kernels.limited_line import trace_frontier
+from imop_engine.kernels.nearest import project_many
 from imop_engine.kernels.nouns import (
     Bounds,
     Forward,
@@ -77,6 +81,7 @@ from imop_engine.kernels.projection import project
 from imop_engine.kernels.scores import (
     NO_DERIVATIVE,
     PlaceArrays,
+    PlaceOfFrontier,
     ScoredRows,
     ScoreSums,
     slope_at,
@@ -121,6 +126,7 @@ __all__ = [
     "Observation",
     "Pairs",
     "PlaceArrays",
+    "PlaceOfFrontier",
     "PortfolioArrays",
     "PortfolioSettings",
     "Root",
@@ -163,6 +169,7 @@ __all__ = [
     "solve_tree",
     "sum_scores",
     "trace",
+    "trace_frontier",
 ]
 
 

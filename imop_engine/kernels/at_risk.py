@@ -11,6 +11,7 @@ import numpy as np
 from imop_engine.compiling import borrowing, compiled, inlined
 from imop_engine.kernels.constants import FREE, LOWER, UPPER
 from imop_engine.kernels.critical_line import cholesky_solve
+from imop_engine.kernels.limited_choice import Desk, best_limited, desk_for, limited_slope
 from imop_engine.kernels.nouns import Cases, Floats, Integers
 from imop_engine.kernels.twins import variance
 
@@ -43,14 +44,21 @@ class Place(NamedTuple):
     solution: Floats
     gradient: Floats
     qx: Floats
+    desk: Desk  # room under limits
 
 
-def place_at(price, state):
-    """A place to begin from."""
+def place_at(arrays, price, state):
+    """A place to begin from.
+
+    Args:
+        arrays: the portfolio problem.
+        price: of risk, one number.
+        state: LOWER, FREE or UPPER of each asset.
+    """
     n = state.size
     return Place(
         price, state, np.empty(n), np.empty(n, np.int64), np.zeros((n, n)), np.empty(n),
-        np.empty(n), np.empty(n), np.empty(n),
+        np.empty(n), np.empty(n), np.empty(n), desk_for(arrays),
     )  # fmt: skip
 
 
@@ -301,10 +309,15 @@ def at_risk(arrays, choice, s, least_price, place):
     price = max(place.price[0], least_price)
     target = 1.0 / np.sqrt(s - v0)
     for _ in range(SECULAR_STEPS):
-        nf = best_portfolio(Q, u, choice, price, place)
-        if nf == 0:
-            return np.nan
-        v, slope = variance_slope(Q, nf, place)
+        if arrays.limited:
+            if best_limited(arrays, choice, price, place) == 0:
+                return np.nan
+            v, slope = limited_slope(arrays, place)
+        else:
+            nf = best_portfolio(Q, u, choice, price, place)
+            if nf == 0:
+                return np.nan
+            v, slope = variance_slope(Q, nf, place)
         if abs(v - s) <= ON_RISK * s or (v < s and price <= least_price):
             return price
         if v < s:

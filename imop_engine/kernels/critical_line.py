@@ -12,6 +12,7 @@ from imop_engine.compiling import borrowing, compiled, inlined
 from imop_engine.kernels.constants import EVENT, FREE, LOWER, REFINEMENTS, TIE, UPPER
 from imop_engine.kernels.copying import copy_into
 from imop_engine.kernels.nouns import Floats, Integers, empty_trace
+from imop_engine.kernels.products import LONG, dot
 
 
 class TraceScratch(NamedTuple):
@@ -30,15 +31,35 @@ class TraceScratch(NamedTuple):
 def cholesky_solve(L, k, b):
     """Overwrite b[:k] with the solution of L L' z = b."""
     for i in range(k):
-        t = b[i]
-        for j in range(i):
-            t -= L[i, j] * b[j]
-        b[i] = t / L[i, i]
+        b[i] = (b[i] - dot(L[i], b, i)) / L[i, i]
     for i in range(k - 1, -1, -1):
         b[i] /= L[i, i]
         t = b[i]
         for j in range(i):
             b[j] -= L[i, j] * t
+
+
+@inlined
+def cholesky_solve_both(L, k, a, b):
+    """`cholesky_solve` for a and b at once: the factor, which is long, is read half as often.
+
+    Args:
+        L: Cholesky factor.
+        k: Its size.
+        a: A right-hand side, overwritten by its solution.
+        b: Another one.
+    """
+    for i in range(k):
+        a[i] = (a[i] - dot(L[i], a, i)) / L[i, i]
+        b[i] = (b[i] - dot(L[i], b, i)) / L[i, i]
+    for i in range(k - 1, -1, -1):
+        a[i] /= L[i, i]
+        b[i] /= L[i, i]
+        first = a[i]
+        second = b[i]
+        for j in range(i):
+            a[j] -= L[i, j] * first
+            b[j] -= L[i, j] * second
 
 
 @borrowing
@@ -57,10 +78,7 @@ def free_add(Q, L, free, nf, i):
     """
     pivot = Q[i, i]
     for a in range(nf):
-        t = Q[i, free[a]]
-        for b in range(a):
-            t -= L[nf, b] * L[a, b]
-        t /= L[a, a]
+        t = (Q[i, free[a]] - dot(L[nf], L[a], a)) / L[a, a]
         L[nf, a] = t
         pivot -= t * t
     L[nf, nf] = np.sqrt(max(pivot, 1e-15 * Q[i, i]))
@@ -157,8 +175,7 @@ def direction(Q, r, r_size, x, scratch, nf):
     for a in range(nf):
         a_one[a] = 1.0
         column[a] = r[free[a]]
-    cholesky_solve(L, nf, a_one)
-    cholesky_solve(L, nf, column)
+    cholesky_solve_both(L, nf, a_one, column)
     for a in range(nf):
         sum_one += a_one[a]
         sum_r += column[a]
@@ -326,9 +343,12 @@ def trace(Q, u, c0, r, start, lam_max, out):
         else:
             state[who] = FREE
             nf = free_add(Q, L, free, nf, who)
-        if moved:
+        if moved and n >= LONG and k % 32 != 0:
+            for i in range(n):
+                scratch.qx[i] += step * scratch.qd[i]
+        elif moved:
             gradient(Q, x, c0, scratch.qx)
-            if k % 32 == 0:  # a factor that was changed often collects rounding: make it anew
+            if k % 32 == 0:  # what was changed often collects rounding: make it anew
                 nf = factor_free(Q, L, free, state)
 
 
@@ -435,6 +455,49 @@ def nearest_on_grid(path, count, grid, y):
     return best_k, best_seg, squared_distance(path, best_seg, grid[best_k], y)
 
 
+@inlined
+def nearer_of_piece(path, count, k, y, low, high, best, best_lam, best_seg):
+    """The nearest point so far (squared distance, lam, segment), or that of piece k if nearer.
+
+    Args:
+        path: The frontier piece by piece.
+        count: How many pieces of the path are filled.
+        k: The number of a piece.
+        y: An observed decision.
+        low: The least lam.
+        high: The greatest lam.
+        best: The least squared distance so far.
+        best_lam: Its lam.
+        best_seg: The number of its piece.
+    """
+    lams = path.lams
+    xs = path.xs
+    ds = path.ds
+    start = max(lams[k], low)
+    end = high
+    if k + 1 < count:
+        end = min(lams[k + 1], high)
+    if end < start:
+        return best, best_lam, best_seg
+    c0 = 0.0
+    c1 = 0.0
+    c2 = 0.0
+    for i in range(y.size):
+        e = y[i] - xs[k, i]
+        c0 += e * e
+        c1 += e * ds[k, i]
+        c2 += ds[k, i] * ds[k, i]
+    lam = min(max(0.5, start), end) if c2 == 0.0 else lams[k] + c1 / c2
+    lam = min(max(lam, start), end)
+    t = lam - lams[k]
+    distance = max(0.0, c0 - 2.0 * t * c1 + t * t * c2)
+    slack = TIE * (c0 + distance)
+    nearer_half = abs(np.log(2.0 * lam)) < abs(np.log(2.0 * best_lam)) - 1e-9
+    if distance < best - slack or (distance <= best + slack and nearer_half):
+        return distance, lam, k
+    return best, best_lam, best_seg
+
+
 @borrowing
 def nearest_on_trace(path, count, y, low, high):
     """(lam, segment, squared distance) of the point of the whole frontier nearest to y.
@@ -449,38 +512,13 @@ def nearest_on_trace(path, count, y, low, high):
         low: The least lam.
         high: The greatest lam.
     """
-    lams = path.lams
-    xs = path.xs
-    ds = path.ds
-    n = y.size
     best = np.inf
     best_lam = low
     best_seg = 0
     for k in range(count):
-        start = max(lams[k], low)
-        end = high
-        if k + 1 < count:
-            end = min(lams[k + 1], high)
-        if end < start:
-            continue
-        c0 = 0.0
-        c1 = 0.0
-        c2 = 0.0
-        for i in range(n):
-            e = y[i] - xs[k, i]
-            c0 += e * e
-            c1 += e * ds[k, i]
-            c2 += ds[k, i] * ds[k, i]
-        lam = min(max(0.5, start), end) if c2 == 0.0 else lams[k] + c1 / c2
-        lam = min(max(lam, start), end)
-        t = lam - lams[k]
-        distance = max(0.0, c0 - 2.0 * t * c1 + t * t * c2)
-        slack = TIE * (c0 + distance)
-        nearer_half = abs(np.log(2.0 * lam)) < abs(np.log(2.0 * best_lam)) - 1e-9
-        if distance < best - slack or (distance <= best + slack and nearer_half):
-            best = distance
-            best_lam = lam
-            best_seg = k
+        best, best_lam, best_seg = nearer_of_piece(
+            path, count, k, y, low, high, best, best_lam, best_seg
+        )
     return best_lam, best_seg, squared_distance(path, best_seg, best_lam, y)
 
 
@@ -497,26 +535,6 @@ def point_at(path, seg, lam, out):
     step = lam - path.lams[seg]
     for i in range(out.size):
         out[i] = path.xs[seg, i] + step * path.ds[seg, i]
-
-
-@borrowing
-def project_many(path, Y, low, high, lam_out, point_out, distance_out):
-    """`nearest_on_trace` for every row of Y, on a path that fills its arrays.
-
-    Args:
-        path: The frontier piece by piece.
-        Y: The decisions, one in each row.
-        low: The least lam.
-        high: The greatest lam.
-        lam_out: Receives the lam of the nearest portfolio for each row.
-        point_out: Receives that portfolio.
-        distance_out: Receives the distance of each row.
-    """
-    for t in range(Y.shape[0]):
-        lam, seg, distance = nearest_on_trace(path, path.lams.size, Y[t], low, high)
-        lam_out[t] = lam
-        distance_out[t] = np.sqrt(distance)
-        point_at(path, seg, lam, point_out[t])
 
 
 @borrowing

@@ -14,6 +14,7 @@ import numpy as np
 from imop_engine.compiling import compiled, inlined
 from imop_engine.kernels.at_risk import Choice, at_risk, find_twin
 from imop_engine.kernels.constants import OPTIMAL
+from imop_engine.kernels.limited_choice import limited_bound
 from imop_engine.kernels.nouns import Floats, Rows
 from imop_engine.kernels.projection import new_working_set, project
 from imop_engine.kernels.twins import variance
@@ -46,7 +47,7 @@ def largest_return(g, u):
 
 
 @compiled
-def gap_bound(arrays, r, y, s, price, x):
+def gap_bound(arrays, r, y, s, price, x, nu):
     """An upper bound on the gap of y under r that any x and price prove; exact for her twin's.
 
     With r'x - price/2 (x'Qx - s), concave in x, in place of r'x, no portfolio of risk s or less
@@ -59,6 +60,7 @@ def gap_bound(arrays, r, y, s, price, x):
         s: its variance.
         price: of risk.
         x: any portfolio.
+        nu: multipliers of the rows of limits; any prove a bound.
     """
     Q = arrays.covariance
     n = r.size
@@ -72,7 +74,8 @@ def gap_bound(arrays, r, y, s, price, x):
         v += x[i] * row
         g[i] = r[i] - price * row
         gap += r[i] * (x[i] - y[i]) - g[i] * x[i]
-    return gap + 0.5 * price * (s - v) + largest_return(g, arrays.caps)
+    top = limited_bound(arrays, g, nu) if arrays.limited else largest_return(g, arrays.caps)
+    return gap + 0.5 * price * (s - v) + top
 
 
 # -- the implicit update -------------------------------------------------------------------------
@@ -238,6 +241,7 @@ def efficiency_update(arrays, theta_set, step, least_price, place, r):
     side = np.zeros(n, np.int64)
     sides = np.empty(n, np.int64)
     best_x = np.empty(n)
+    best_nu = np.zeros(arrays.levels.size)
     trial = np.empty(n)
     plane = np.empty((n, n))
     centre = np.empty(n)
@@ -266,6 +270,7 @@ def efficiency_update(arrays, theta_set, step, least_price, place, r):
             bound = value
             place.price[0] = price
             best_x[:] = x
+            best_nu[:] = place.desk.nu
             r[:] = trial
         if np.array_equal(side, sides) or bound - before <= 1e-15 * abs(bound):
             break
@@ -276,7 +281,7 @@ def efficiency_update(arrays, theta_set, step, least_price, place, r):
     v = variance(arrays.covariance, best_x)
     if v > s:  # by rounding: what the bound gains by that is taken off again
         bound -= eta * price * (v - s)
-    objective = eta * gap_bound(arrays, r, y, s, price, best_x)
+    objective = eta * gap_bound(arrays, r, y, s, price, best_x, best_nu)
     objective += length(step.metric.matrix, r, step.theta)
     x[:] = best_x
     return objective, bound

@@ -28,6 +28,12 @@ class PortfolioArrays(NamedTuple):
     covariance_budget_covariance: Floats  # Q P Q
     least_variance: Floats
     least_variance_state: Cases
+    lower: Floats
+    rows: Floats  # all linear rows, the budget first, then other equations, then rows >= levels
+    levels: Floats
+    equations: Any  # how many rows are equations
+    limited: Any  # whether there is more than a budget, holdings from zero on, and caps
+    least_variance_tight: Cases  # which rows hold there
 
 
 class ThetaSet(NamedTuple):
@@ -53,13 +59,21 @@ class Trace(NamedTuple):
     xs: Floats
     ds: Floats
     states: Cases  # LOWER, FREE or UPPER, of each asset on each piece
+    tight: Cases  # whether each row holds on each piece; row 0, the budget, always does
 
 
-def empty_trace(size: int, n: int) -> Trace:
-    """Room for a path of portfolios of n assets with `size` pieces."""
+def empty_trace(size: int, n: int, rows: int) -> Trace:
+    """Room for a path of portfolios.
+
+    Args:
+        size: how many pieces it may have.
+        n: how many assets there are.
+        rows: how many linear rows there are, the budget included.
+    """
     return Trace(
-        np.empty(size), np.empty((size, n)), np.empty((size, n)), np.empty((size, n), np.int8)
-    )
+        np.empty(size), np.empty((size, n)), np.empty((size, n)), np.empty((size, n), np.int8),
+        np.ones((size, rows), np.int8),
+    )  # fmt: skip
 
 
 class Rows(NamedTuple):
@@ -201,6 +215,7 @@ class Response(NamedTuple):
     free: Integers
     L: Floats
     M: Floats
+    rows: Floats  # coefficients of all linear rows, the budget first
 
 
 class Forward(NamedTuple):

@@ -340,7 +340,7 @@ def portfolio_run(market, theta_set, settings, theta, Y, etas, root, out):
     Q = market.covariance
     grid = settings.grid
     n = theta.size
-    path = new_trace(8 * n + 16, n)
+    path = new_trace(8 * n + 16, n, market.levels.size)
     start = Start(market.least_variance, market.least_variance_state)
     other = new_root(3 * n + 1)
     theta_new = np.empty(n)

@@ -15,8 +15,11 @@ from imop_engine.kernels.critical_line import (
     new_trace,
     trace,
 )
+from imop_engine.kernels.nearest import nearest_by_posts, place_signposts
 from imop_engine.kernels.nouns import PortfolioSettings, Response, RoundsOut, Start
 from imop_engine.kernels.portfolio import portfolio_run
+from imop_engine.kernels.products import LONG, dot
+from imop_engine.kernels.tight_rows import take_rows_out
 
 SEARCHING = 20  # rounds of Algorithm 1 at first
 SETTLING = 40  # rounds of Algorithm 2 after them
@@ -32,12 +35,13 @@ AGE, OPENINGS, HALVED, LEFT, FREEDOM, MISSED, AT_END, SQUARES, LATELY = range(9)
 
 
 @compiled
-def respond(Q, state, room):
+def respond(Q, state, tight, room):
     """room.M with dx_F = lam M dr_F on the region `state`; F in room.free, its size returned.
 
     Args:
         Q: Covariance of the yearly returns.
         state: LOWER, FREE or UPPER of each asset.
+        tight: Whether each row holds; row 0, the budget, does.
         room: Scratch; receives the free assets and the response.
     """
     L = room.L
@@ -55,11 +59,13 @@ def respond(Q, state, room):
         cholesky_solve(L, nf, column)
         for a in range(nf):
             M[a, b] = column[a] - w[a] * w[b] / total
+    if tight.size > 1:
+        take_rows_out(M, room.free, nf, room.rows, tight)
     return nf
 
 
 @compiled
-def information_of(Q, state, s, lam, e, room, H, g):
+def information_of(Q, state, tight, s, lam, e, room, H, g):
     """What one decision says about r, her own weight projected out.
 
     With s = dx/dlam, J = dx/dr = lam M and Pi = I - ss'/s's: adds J' Pi J to H, puts J' Pi e in g.
@@ -69,6 +75,7 @@ def information_of(Q, state, s, lam, e, room, H, g):
     Args:
         Q: Covariance of the yearly returns.
         state: LOWER, FREE or UPPER of each asset.
+        tight: Whether each row holds; row 0, the budget, does.
         s: dx/dlam of the piece.
         lam: w / (2 (1 - w)) of the weight w on return.
         e: Held minus explained.
@@ -79,7 +86,7 @@ def information_of(Q, state, s, lam, e, room, H, g):
     free = room.free
     M = room.M
     g[:] = 0.0
-    nf = respond(Q, state, room)
+    nf = respond(Q, state, tight, room)
     if nf < 2:
         return 0.0, 0
     ss = 0.0
@@ -99,8 +106,11 @@ def information_of(Q, state, s, lam, e, room, H, g):
     for a in range(nf):
         for b in range(a + 1):
             t = 0.0
-            for c in range(nf):
-                t += M[a, c] * M[c, b]
+            if nf >= LONG:  # M is symmetric but for rounding
+                t = dot(M[a], M[b], nf)
+            else:
+                for c in range(nf):
+                    t += M[a, c] * M[c, b]
             if ss > 0.0:
                 t -= ms[a] * ms[b] / ss
             H[free[a], free[b]] += lam * lam * t
@@ -110,7 +120,7 @@ def information_of(Q, state, s, lam, e, room, H, g):
 
 
 @compiled
-def information_of_all(Q, path, Y, low, high, H, g):
+def information_of_all(Q, rows, path, Y, low, high, H, g):
     """`information_of` for every row of Y, summed; also the loss of them all.
 
     The path fills its arrays. Decisions on one piece of the frontier share their response, so each
@@ -118,6 +128,7 @@ def information_of_all(Q, path, Y, low, high, H, g):
 
     Args:
         Q: Covariance of the yearly returns.
+        rows: Coefficients of all rows, the budget first.
         path: The frontier piece by piece.
         Y: The decisions, one in each row.
         low: The least lam.
@@ -130,7 +141,7 @@ def information_of_all(Q, path, Y, low, high, H, g):
     ds = path.ds
     n = Q.shape[0]
     count = lams.size
-    room = Response(np.empty(n, np.int64), np.zeros((n, n)), np.empty((n, n)))
+    room = Response(np.empty(n, np.int64), np.zeros((n, n)), np.empty((n, n)), rows)
     one = np.empty(n)
     fresh = np.empty((n, n))
     number = np.zeros(count, np.int64)
@@ -138,8 +149,9 @@ def information_of_all(Q, path, Y, low, high, H, g):
     lam_misses = np.zeros((count, n))
     left = 0.0
     total = 0.0
+    posts = place_signposts(path, high)
     for t in range(Y.shape[0]):
-        lam, seg, loss = nearest_on_trace(path, count, Y[t], low, high)
+        lam, seg, loss = nearest_by_posts(path, posts, Y[t], low, high)
         total += loss
         number[seg] += 1
         lam_squares[seg] += lam * lam
@@ -160,7 +172,9 @@ def information_of_all(Q, path, Y, low, high, H, g):
     for c in range(count):
         if number[c] > 0:
             fresh[:] = 0.0
-            _, dof = information_of(Q, path.states[c], ds[c], 1.0, lam_misses[c], room, fresh, one)
+            _, dof = information_of(
+                Q, path.states[c], path.tight[c], ds[c], 1.0, lam_misses[c], room, fresh, one
+            )
             freedom += dof * number[c]
             for i in range(n):
                 g[i] += one[i]
@@ -450,9 +464,11 @@ def newton_run(market, theta_set, settings, theta, Y, etas, root, state, out):
     grid = settings.grid
     memory = state.memory
     n = theta.size
-    path = new_trace(8 * n + 16, n)
+    path = new_trace(8 * n + 16, n, market.levels.size)
     start = Start(market.least_variance, market.least_variance_state)
-    room = Response(np.empty(n, np.int64), np.zeros((n, n)), np.empty((n, n)))
+    room = Response(
+        np.empty(n, np.int64), np.zeros((n, n)), np.empty((n, n)), market.rows
+    )  # fmt: skip
     fresh = np.empty((n, n))
     g = np.empty(n)
     d = np.empty(n)
@@ -489,7 +505,7 @@ def newton_run(market, theta_set, settings, theta, Y, etas, root, state, out):
                 e[i] = y[i] - path.xs[seg, i] - (lam - path.lams[seg]) * path.ds[seg, i]
             fresh[:] = 0.0
             left, freedom = information_of(
-                Q, path.states[seg], path.ds[seg], lam, e, room, fresh, g
+                Q, path.states[seg], path.tight[seg], path.ds[seg], lam, e, room, fresh, g
             )
         if opening and not searching:
             at_end = lam <= 1.01 * low or lam >= 0.99 * high

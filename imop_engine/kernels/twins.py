@@ -11,6 +11,8 @@ import numpy as np
 from imop_engine.compiling import compiled, inlined
 from imop_engine.kernels.constants import FREE, LOWER
 from imop_engine.kernels.nouns import Cases, Floats
+from imop_engine.kernels.products import dot
+from imop_engine.kernels.tight_rows import take_rows_out
 
 NO_RISK = 1e-15  # a direction with less than this share of an asset's variance is no new one
 
@@ -22,6 +24,7 @@ class Stretches(NamedTuple):
     xs: Floats
     ds: Floats
     states: Cases
+    tight: Cases
     V: Floats
     b: Floats
     c: Floats
@@ -33,10 +36,7 @@ def variance(Q, x):
     total = 0.0
     for i in range(x.size):
         if x[i] != 0.0:
-            row = 0.0
-            for j in range(x.size):
-                row += Q[i, j] * x[j]
-            total += x[i] * row
+            total += x[i] * dot(Q[i], x, x.size)
     return total
 
 
@@ -120,27 +120,21 @@ def measure_risk(Q, count, stretches):
     xs, ds = stretches.xs, stretches.ds
     V, b, c = stretches.V, stretches.b, stretches.c
     n = Q.shape[0]
-    held = np.empty(n, np.int64)
+    qx = np.empty(n)
+    qd = np.empty(n)
     for k in range(count):
-        V[k] = 0.0
-        b[k] = 0.0
-        c[k] = 0.0
-        m = 0
-        for i in range(n):
-            if xs[k, i] != 0.0 or ds[k, i] != 0.0:
-                held[m] = i
-                m += 1
-        for p in range(m):
-            i = held[p]
-            qx = 0.0
-            qd = 0.0
-            for q in range(m):
-                j = held[q]
-                qx += Q[i, j] * xs[k, j]
-                qd += Q[i, j] * ds[k, j]
-            V[k] += xs[k, i] * qx
-            b[k] += ds[k, i] * qx
-            c[k] += ds[k, i] * qd
+        qx[:] = 0.0
+        qd[:] = 0.0
+        for j in range(n):
+            x = xs[k, j]
+            d = ds[k, j]
+            if x != 0.0 or d != 0.0:
+                for i in range(n):
+                    qx[i] += x * Q[j, i]
+                    qd[i] += d * Q[j, i]
+        V[k] = dot(xs[k], qx, n)
+        b[k] = dot(ds[k], qx, n)
+        c[k] = dot(ds[k], qd, n)
         if k > 0:
             V[k] = max(V[k], V[k - 1])  # by rounding alone it may seem to fall
 
@@ -190,7 +184,7 @@ def twins(count, stretches, most, s, lam_out, X):
 
 
 @compiled
-def add_up(count, stretches, most, s, by_stretch):
+def add_up(count, stretches, most, s, weights, by_stretch):
     """Add what investors with variances s (ascending) sum to on each stretch.
 
     Row 0 of by_stretch counts them, 1 sums their steps t, 2 and 3 sum lam of those on their own
@@ -201,11 +195,13 @@ def add_up(count, stretches, most, s, by_stretch):
         stretches: the traced frontier.
         most: the largest lam.
         s: variances, ascending.
+        weights: how many investors each stands for; one number where all stand for as many.
         by_stretch: the sums; added to.
     """
     lams = stretches.lams
     V, b, c = stretches.V, stretches.b, stretches.c
     first = 0
+    alike = weights.size == 1
     for k in range(count):
         last = s.size
         if k + 1 < count:
@@ -215,15 +211,16 @@ def add_up(count, stretches, most, s, by_stretch):
             rest = max(0.0, s[t] - V[k])
             step = step_to(rest, b[k], c[k], longest)
             stopped = k + 1 == count and c[k] > 0.0 and step >= longest
-            by_stretch[0, k] += 1.0
-            by_stretch[1, k] += step
-            by_stretch[3 if stopped else 2, k] += lams[k] + step
-            by_stretch[4, k] += V[k] + step * (2.0 * b[k] + step * c[k])
+            many = weights[0 if alike else t]
+            by_stretch[0, k] += many
+            by_stretch[1, k] += many * step
+            by_stretch[3 if stopped else 2, k] += many * (lams[k] + step)
+            by_stretch[4, k] += many * (V[k] + step * (2.0 * b[k] + step * c[k]))
         first = max(first, last)
 
 
 @compiled
-def curvature(Q, r, count, stretches, by_stretch, H):
+def curvature(Q, rows, r, count, stretches, by_stretch, H):
     """H, the second derivative of the summed gaps: lam (M - Mr r'M / r'Mr) for each investor.
 
     M changes by one outer product from stretch to stretch where one asset enters or leaves, and is
@@ -231,6 +228,7 @@ def curvature(Q, r, count, stretches, by_stretch, H):
 
     Args:
         Q: covariance.
+        rows: coefficients of all rows, the budget first.
         r: expected returns.
         count: number of stretches.
         stretches: the traced frontier.
@@ -242,6 +240,8 @@ def curvature(Q, r, count, stretches, by_stretch, H):
     M = np.zeros((n, n))
     v = np.empty(n)
     now = np.full(n, LOWER, np.int8)
+    within = M  # M but for the rows that hold
+    every = np.arange(n)
     H[:] = 0.0
     for k in range(count):
         for i in range(n):
@@ -259,12 +259,14 @@ def curvature(Q, r, count, stretches, by_stretch, H):
             along += r[i] * ds[k, i]
         if total == 0.0:
             continue
+        if rows.shape[0] > 1:
+            within = M.copy()
+            take_rows_out(within, every, n, rows, stretches.tight[k])
         for i in range(n):
             if states[k, i] == FREE:
                 pull = own * ds[k, i] / along if along > 0.0 else 0.0
-                for j in range(n):
-                    if states[k, j] == FREE:
-                        H[i, j] += total * M[i, j] - pull * ds[k, j]
+                for j in range(n):  # M and ds are zero where an asset is not free
+                    H[i, j] += total * within[i, j] - pull * ds[k, j]
 
 
 @compiled

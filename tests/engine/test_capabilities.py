@@ -20,8 +20,10 @@ TRUTH = np.array([0.05, 0.1, 0.15])
 
 def test_each_constructor_says_what_its_problems_can_do():
     assert PORTFOLIO.capabilities == frozenset(Capability)
-    assert TWO.capabilities == {Capability.FRONTIER_CURVE}
-    assert THREE.capabilities == frozenset()
+    assert TWO.capabilities == {Capability.FRONTIER_CURVE, Capability.SUBOPTIMALITY}
+    assert THREE.capabilities == {Capability.SUBOPTIMALITY}
+    moved = imop.quadratic_problem([np.eye(2)] * 2, [[-1.0, -2.0]] * 2, np.eye(2), [0, 0], "b")
+    assert moved.capabilities == {Capability.FRONTIER_CURVE}
     assert PORTFOLIO.has_anchors
     assert not TWO.has_anchors
 

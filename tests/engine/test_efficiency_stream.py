@@ -10,8 +10,12 @@ import reference
 import reference_efficiency as naive
 from imop_engine.efficiency_gap.curvature import MOST_KEPT, GapCurvature, pieces
 from imop_engine.efficiency_gap.cuts import plane_basis
-from imop_engine.efficiency_gap.regret import diameter, regret_bound
-from imop_engine.efficiency_gap.stream import GapMemory
+from imop_engine.efficiency_gap.measure import furthest
+from imop_engine.efficiency_gap.regret import EPOCHS, best_first_rate, diameter, regret_bound
+from imop_engine.efficiency_gap.sample import Sample
+from imop_engine.efficiency_gap.seen import SeenInvestors, epochs
+from imop_engine.efficiency_gap.stream import GapMemory, rate_unit
+from imop_engine.efficiency_gap.value import Value
 from imop_engine.errors import InvalidInput
 from imop_engine.kernels.at_risk import place_at
 from imop_engine.kernels.efficiency import GapStep, Metric, efficiency_round
@@ -90,7 +94,7 @@ def test_an_update_in_a_metric_is_what_a_cone_solver_finds(seed):
     matrix = np.eye(problem.n) + 3.0 * factors @ factors.T
     inverse = basis @ np.linalg.solve(basis.T @ matrix @ basis, basis.T)
     memory, r = GapMemory.begin(problem, theta), np.empty(problem.n)
-    place = place_at(memory.price, memory.state)
+    place = place_at(problem.portfolio, memory.price, memory.state)
     step = GapStep(theta, y, float(y @ problem.covariance @ y), rate, Metric(matrix, inverse))
     _, objective, bound = efficiency_round(problem.portfolio, problem.theta.arrays, step, place, r)
     best, _ = naive.update(problem, theta, y, rate, matrix)
@@ -120,14 +124,95 @@ def a_start(start: str, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("start", ["zero", "constant", "anywhere"])
-def test_one_pass_finds_the_returns_from_any_start(start):
+@pytest.mark.parametrize("weights", ["uniform", "normal"])
+def test_one_pass_finds_the_returns_from_any_start(start, weights):
     problem = imop.portfolio_problem(Q, anchors=ANCHORS)
-    for seed in range(3):
+    for seed in range(8):
         learner = imop.OnlineLearner(problem, loss="efficiency", theta0=a_start(start, seed))
-        learner.partial_fit(seen(1000, seed))
+        learner.partial_fit(seen(1000, seed, weights))
         assert np.linalg.norm(learner.theta_ - TRUE) < 5e-4
         assert np.linalg.norm(learner.averaged_ - TRUE) < 5e-4
         assert learner.certified_ == 1.0
+
+
+def test_at_rounds_that_double_a_stream_goes_to_the_fit_of_everybody_so_far():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    held = np.random.default_rng(5).dirichlet(np.full(8, 0.5), 640)
+    learner = imop.OnlineLearner(problem, loss="efficiency").partial_fit(held[:639])
+    before = imop.efficiency(problem, learner.theta_, held).gaps.sum()
+    learner.partial_fit(held[639])
+    after = imop.efficiency(problem, learner.theta_, held).gaps.sum()
+    best = imop.fit_efficiency(problem, held)
+    assert best.value <= after < best.value + 1e-4 * (before - best.value)
+    assert learner.averaged_ == pytest.approx(learner.theta_, abs=0.0)
+    assert learner.history_.theta[-1] == pytest.approx(learner.theta_, abs=0.0)
+
+
+def test_a_rate_that_is_a_function_and_an_open_scale_have_plain_updates_only():
+    held = seen(60, 2)
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    unit = rate_unit(problem)
+    follows = imop.OnlineLearner(problem, loss="efficiency", rate=lambda t: 5.0 / np.sqrt(t))
+    follows.partial_fit(held)
+    theta = problem.theta.nearest(np.zeros(8))
+    for t, y in enumerate(held):
+        theta = imop.efficiency_update(problem, theta, y, unit * 5.0 / np.sqrt(t + 1.0)).theta
+    assert follows.theta_ == pytest.approx(theta, abs=1e-9)
+    alike = imop.portfolio_problem(Q, anchors={0: TRUE[0]})  # nobody need leave anything
+    learner = imop.OnlineLearner(alike, loss="efficiency", theta0=TRUE).partial_fit(held)
+    assert np.ptp(learner.theta_) > 0.5 * np.ptp(TRUE)
+
+
+def test_everybody_seen_is_a_sample_of_the_same_value_in_any_chunking():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    held = np.vstack([seen(3000, 6), np.tile(seen(1, 7), (2000, 1))])
+    variances = np.einsum("ti,ij,tj->t", held, Q, held)
+    whole, parts = SeenInvestors.nobody(8), SeenInvestors.nobody(8)
+    whole.add(problem, held, variances)
+    for first, last in ((0, 1), (1, 700), (700, 5000)):
+        parts.add(problem, held[first:last], variances[first:last])
+    for name in ("counts", "variances", "held"):
+        assert getattr(whole, name).tolist() == getattr(parts, name).tolist()
+    sample = whole.sample()
+    assert sample.count == 5000
+    assert sample.weights.sum() == 5000.0
+    assert np.all(np.diff(sample.variances) > 0.0)
+    for theta in (TRUE, problem.theta.nearest(np.full(8, 0.1))):
+        most = furthest(problem, theta, 1e3)
+        summed = Value.at(problem, sample, theta, most)
+        each = Value.at(problem, Sample.of(problem, held, ()), theta, most)
+        assert summed.gradient == pytest.approx(each.gradient, abs=1e-6 * 5000)
+        assert summed.gaps == pytest.approx(each.gaps, abs=1e-7 * 5000)
+
+
+def test_a_fit_of_a_stream_may_try_only_so_many_steps_and_never_ends_higher():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    held = seen(400, 8, "normal")
+    seen_so_far = SeenInvestors.nobody(8)
+    start = problem.theta.nearest(a_start("anywhere", 3))
+    assert seen_so_far.fit(problem, start) is start  # nobody yet
+    values = [imop.efficiency(problem, start, held).gaps.sum()]
+    for count in (8, 80, 400):  # one step, ten, as many as it takes
+        few = SeenInvestors.nobody(8)
+        few.add(problem, held[:count], np.einsum("ti,ij,tj->t", held[:count], Q, held[:count]))
+        theta = few.fit(problem, start)
+        assert problem.theta.contains(theta)
+        values.append(imop.efficiency(problem, theta, held).gaps.sum())
+    assert values[-1] < 1e-4 * values[0]
+    alike = imop.portfolio_problem(Q)
+    assert few.fit(alike, np.full(8, 0.1)).tolist() == [0.1] * 8
+
+
+def test_epochs_cover_every_round_once_and_fits_are_at_rounds_that_double():
+    for chunks in ((1000,), (19, 1, 1, 500, 479), (20, 20, 40, 920), tuple([1] * 100)):
+        done, covered, fitted = 0, [], []
+        for count in chunks:
+            for first, last, fit in epochs(done, count):
+                covered += range(done + first, done + last)
+                fitted += [done + last] if fit else []
+            done += count
+        assert covered == list(range(sum(chunks)))
+        assert fitted == [m for m in (20, 40, 80, 160, 320, 640) if m <= sum(chunks)]
 
 
 def test_losses_are_gaps_before_each_update():
@@ -148,7 +233,7 @@ def test_a_round_is_the_update_with_the_rate_in_units_of_the_spread():
     learner = imop.OnlineLearner(problem, loss="efficiency", theta0=np.full(8, 0.1), rate=2.0)
     start = learner.theta_.copy()
     learner.partial_fit(y)
-    rate = 2.0 * 14.0 * abs(TRUE[0] - TRUE[6])
+    rate = 2.0 * 6.0 * abs(TRUE[0] - TRUE[6])
     assert learner.theta_ == pytest.approx(
         imop.efficiency_update(problem, start, y, rate).theta, abs=1e-10
     )
@@ -160,13 +245,22 @@ def test_regret_stays_below_its_bound_on_streams_that_change_their_mind():
     held = np.vstack([seen(150, 3), rng.dirichlet(np.full(8, 0.3), 150)])
     distance = 0.3 * np.sqrt(6)  # the diameter of Theta: six returns are open
     assert diameter(problem.theta) == pytest.approx(distance)
+    ends = [20.0 * 2.0**k for k in range(8)]  # 300 rounds lie between 160 and 320
+    assert abs(EPOCHS - 3.0 - np.sqrt(2.0)) < 1e-12
+    assert all(
+        sum(np.sqrt([*[e for e in ends if e < rounds], rounds])) <= EPOCHS * np.sqrt(rounds)
+        for rounds in range(1, 2000)
+    )
+    assert best_first_rate(problem) == pytest.approx(0.5 * np.sqrt(EPOCHS) * distance)
     learner = imop.OnlineLearner(
-        problem, loss="efficiency", rate=distance / (2.0 * 14.0 * abs(TRUE[0] - TRUE[6]))
+        problem, loss="efficiency", rate=best_first_rate(problem) / rate_unit(problem)
     ).partial_fit(held)
     best = imop.fit_efficiency(problem, held)
     assert best.certified
     assert 0.0 <= learner.losses_.sum() - best.bound <= regret_bound(problem, len(held))
-    assert regret_bound(problem, len(held)) == pytest.approx(2.0 * distance * np.sqrt(300))
+    assert regret_bound(problem, len(held)) == pytest.approx(
+        2.0 * np.sqrt(EPOCHS) * distance * np.sqrt(300)
+    )
     assert regret_bound(problem, 300, 1.0) > regret_bound(problem, 300)
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -21,12 +22,18 @@ SETTINGS = {
     "second-order gaps": {"weights": "exact", "algorithm": "newton", "loss": "efficiency"},
     "capped gaps": {"loss": "efficiency", "rate": 1.5, "theta0": TRUE[::-1].copy()},
     "forgetful": {"weights": "exact", "algorithm": "newton", "forgetting": 0.9},
+    "own program": {"weights": 2, "rate": 0.01, "loss": "suboptimality", "theta0": 0.1 * TRUE},
 }
 
 
 def problem_of(kind: str):
     if kind in ("capped", "newton", "forgetful", "capped gaps"):
         return imop.portfolio_problem(Q, upper=0.4, anchors={0: TRUE[0], 6: TRUE[6]})
+    if kind == "own program":
+        x, r = cp.Variable(8), cp.Parameter(8)
+        root = np.linalg.cholesky(Q).T
+        rules = [cp.sum(x) == 1, x >= 0]
+        return imop.convex_problem([-r @ x, cp.norm(root @ x)], rules, x, r, (0.0, 1.0))
     return imop.portfolio_problem(Q)
 
 
@@ -172,8 +179,7 @@ def test_the_estimate_stays_in_theta(decisions):
 def test_assigning_gives_the_nearest_weight_and_its_distance(fresh, decisions):
     learner = learned(fresh(), decisions)
     assigned = learner.assign(decisions[:15])
-    capped = learner.weights_.size == 11
-    problem = problem_of("capped" if capped else "paper")
+    problem = learner.problem
     if learner.exact:
         projected = imop.efficient_frontier(learner.problem, learner.theta_).project(decisions[:15])
         assert np.array_equal(assigned.distances, projected.distances)

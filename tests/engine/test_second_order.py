@@ -66,7 +66,9 @@ def test_information_agrees_with_finite_differences():
     Y = seen(2, 12, 0.15)
     low, high = lam_of(np.array([1e-3, 1 - 1e-3]))
     H, g = np.empty((8, 8)), np.empty(8)
-    total, _, _ = kernels.information_of_all(Q, frontier.path, Y, low, high, H, g)
+    total, _, _ = kernels.information_of_all(
+        Q, problem.portfolio.rows, frontier.path, Y, low, high, H, g
+    )
     terms = [naive_information(problem, theta, y) for y in Y]
     assert np.allclose(H, sum(a for a, _ in terms), rtol=1e-4, atol=1e-4 * np.abs(H).max())
     assert np.allclose(g, sum(b for _, b in terms), rtol=1e-4, atol=1e-4 * np.abs(g).max())

@@ -19,10 +19,10 @@ PARTS = ((0.4, 0.25, 0.06), (0.6, 0.7, 0.1))
 
 def test_names_labels_and_fits_are_different():
     every = [family(name) for name in (*DRAWN, *FITTED_ONLY)]
-    assert len({one.name for one in every}) == len(fitted_families()) == len(every)
+    assert [one.name for one in every] == list(fitted_families()) == [*DRAWN, *FITTED_ONLY]
     assert len({one.label for one in every}) == len(every)
     assert list(fitted_families()) == [
-        "truncated normal", "uniform", "beta", "Kumaraswamy", "mixture", "normal"
+        "normal", "uniform", "beta", "kumaraswamy", "mixture", "unbounded normal"
     ]  # fmt: skip
     assert drawn_by_mean_and_sd() == ("normal", "uniform", "beta", "kumaraswamy")
 
@@ -82,3 +82,16 @@ def test_what_cannot_be_drawn_says_so():
         family("unbounded_normal").drawn(Shape(), 3, np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="mean weight is 2"):
         WeightLaw("mixture", parts=((1.0, 2.0, 0.1),)).draw(3, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", list(fitted_families()))
+def test_bins_of_many_are_the_bins_of_each_to_the_last_digit(name):
+    family = fitted_families()[name]
+    rng = np.random.default_rng(1)
+    low, high = (np.array([r[i] for r in family.ranges]) for i in (0, 1))
+    inner = rng.uniform(np.maximum(low, -2.0), np.minimum(high, 2.0), (7, len(low)))
+    edges = np.linspace(0.0, 1.0, 12)
+    if not len(low):
+        return
+    each = np.array([family.bins(edges, one) for one in inner])
+    np.testing.assert_array_equal(family.bins_of_many(edges, inner), each)
