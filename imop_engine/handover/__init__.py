@@ -14,11 +14,33 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.errors import InvalidInput
+from imop_engine.handover.limits import (
+    SectorConstraints,
+    SkfolioLimits,
+    add_limits,
+    other_limits,
+    sector_constraints,
+    skfolio_limits,
+)
 from imop_engine.study import Study
 
 if TYPE_CHECKING:
     from imop_engine.handover.skfolio_ import LearnedPrior
 
+
+__all__ = [
+    "SOLVER",
+    "TOLERANCES",
+    "PyPfOptInputs",
+    "SectorConstraints",
+    "SkfolioLimits",
+    "add_limits",
+    "other_limits",
+    "sector_constraints",
+    "skfolio_limits",
+    "to_pypfopt",
+    "to_skfolio",
+]
 
 # PyPortfolioOpt's own choice of a solver stops early: over 300 investors on 20 stocks its
 # portfolios were up to 0.004 off the optimum; with these, 1e-6. skfolio takes the same ones as

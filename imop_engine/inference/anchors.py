@@ -5,6 +5,7 @@ What anchors must do, and the check that they do it, is in gauge.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -117,21 +118,62 @@ def history_anchors(
     Returns:
         Two portfolios with their names and yearly returns.
     """
-    history = problem.check_theta(expected_returns, "expected_returns")
     Y = problem.check_decisions(decisions)
-    if len(Y) == 0:
-        raise InvalidInput("there are no portfolios to take the average of; give at least one.")
-    held = held_assets(Y)
-    least = problem.portfolio.least_variance
-    pair = ("the portfolio of least variance", least), ("the average portfolio", _mean(Y, held))
-    if float(least[~held].sum()) > UNSEEN_MONEY:
+
+    def halves() -> tuple[Vector, Vector] | None:
         risk = risk_of(problem, Y)
         bold = risk > np.median(risk)
-        if bold.any() and not bold.all():
-            pair = (
-                ("the average portfolio of the cautious half", _mean(Y[~bold], held)),
-                ("the average portfolio of the bold half", _mean(Y[bold], held)),
-            )
+        return (Y[~bold].mean(axis=0), Y[bold].mean(axis=0)) if bold.any() else None
+
+    if len(Y) == 0:
+        raise InvalidInput("there are no portfolios to take the average of; give at least one.")
+    crowd = Crowd(held_assets(Y), Y.mean(axis=0), halves)
+    return crowd_anchors(problem, expected_returns, crowd, mean_covariance)
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """What the default anchors need of all investors together.
+
+    Args:
+        held: assets of which enough of them hold more than error or rounding would leave.
+        mean: their average portfolio.
+        halves: gives the average portfolios of the cautious and of the bold half of them, where
+            they differ in risk; asked only where it is needed.
+    """
+
+    held: NDArray[np.bool_]
+    mean: Vector
+    halves: Callable[[], tuple[Vector, Vector] | None]
+
+
+def crowd_anchors(
+    problem: Problem,
+    expected_returns: ArrayLike,
+    crowd: Crowd,
+    mean_covariance: Matrix | None = None,
+) -> tuple[PortfolioAnchor, PortfolioAnchor]:
+    """`history_anchors` of investors of whom only sums are known.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        expected_returns: Yearly, by the return history.
+        crowd: The investors.
+        mean_covariance: Covariance of the expected returns as estimates; None: taken as exact.
+    """
+    history = problem.check_theta(expected_returns, "expected_returns")
+    held, least = crowd.held, problem.portfolio.least_variance
+    pair = (
+        ("the portfolio of least variance", least),
+        ("the average portfolio", _without_unheld(crowd.mean, held)),
+    )
+    apart = crowd.halves() if float(least[~held].sum()) > UNSEEN_MONEY else None
+    if apart is not None:
+        cautious, bold = apart
+        pair = (
+            ("the average portfolio of the cautious half", _without_unheld(cautious, held)),
+            ("the average portfolio of the bold half", _without_unheld(bold, held)),
+        )
     (first, low), (second, high) = pair
     if np.linalg.norm(high - low) <= SAME_PORTFOLIO:
         raise InvalidInput(
@@ -188,12 +230,21 @@ def ordered_anchors(
 
 def held_assets(decisions: Matrix) -> NDArray[np.bool_]:
     """Assets of which enough investors hold more than error or rounding would leave."""
-    much = min(MUCH, 0.5 / decisions.shape[1])
+    much = much_of(decisions.shape[1])
     held: NDArray[np.bool_] = (decisions > much).sum(axis=0) >= least_investors(len(decisions))
     return held
 
 
-def _mean(decisions: Matrix, held: NDArray[np.bool_]) -> Vector:
-    mean = np.where(held, decisions.mean(axis=0), 0.0) if held.any() else decisions.mean(axis=0)
-    result: Vector = mean / mean.sum()
+def much_of(assets: int) -> float:
+    """A holding above this is more than error or rounding leaves.
+
+    Args:
+        assets: how many there are.
+    """
+    return min(MUCH, 0.5 / assets)
+
+
+def _without_unheld(mean: Vector, held: NDArray[np.bool_]) -> Vector:
+    kept = np.where(held, mean, 0.0) if held.any() else mean
+    result: Vector = kept / kept.sum()
     return result

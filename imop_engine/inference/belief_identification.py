@@ -7,15 +7,15 @@ who disagree as much as these do choose portfolios, and the returns are estimate
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import ImopError, InvalidInput
-from imop_engine.frontier import efficient_frontier
+from imop_engine.frontier import efficient_frontier, traced
 from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.bounds import return_bounds
 from imop_engine.inference.estimating_equations import Refined, least_investors, unexplained
@@ -25,6 +25,7 @@ from imop_engine.inference.first_order import (
     anchored,
     belief_covariance,
     fit_beliefs,
+    pseudo_inverse,
 )
 from imop_engine.inference.fit import Noise, estimate_noise
 from imop_engine.inference.identify import Counts, Identification, report
@@ -34,6 +35,36 @@ from imop_engine.problem import Problem
 
 MOST_DRAWN: Final = 1500  # investors whose portfolios are drawn again
 STRAYS: Final = 3.0  # standard deviations of strays that holdings up to `tiny` are
+
+
+@dataclass(frozen=True, eq=False)
+class WholeBeliefs:
+    """What everybody says at the most likely beliefs, where only a sample is at hand.
+
+    Args:
+        beliefs: the common returns, mean zero, in units of the disagreement.
+        information: of the beliefs, investors' own numbers profiled out.
+        outer: sum of squared scores.
+        used: investors who take part.
+        counts: how many investors say something of each asset.
+    """
+
+    beliefs: Vector
+    information: Matrix
+    outer: Matrix
+    used: float
+    counts: Counts
+
+    def covariance(self, informed: NDArray[np.bool_]) -> Matrix:
+        """Of the beliefs: the sandwich of information and squared scores.
+
+        Args:
+            informed: assets that enough investors hold.
+        """
+        inverse = pseudo_inverse(self.information, informed)
+        inflate = self.used / max(1.0, self.used - float(informed.sum()))
+        result: Matrix = inflate * (inverse @ self.outer @ inverse)
+        return result
 
 
 def identification_of_beliefs(
@@ -46,6 +77,7 @@ def identification_of_beliefs(
     seed: int,
     clusters: NDArray[np.int64] | None,
     given: GivenErrors,
+    whole: WholeBeliefs | None = None,
 ) -> Identification:
     """What is known of each return where investors differ in their beliefs.
 
@@ -59,9 +91,13 @@ def identification_of_beliefs(
         seed: of the study that is drawn again.
         clusters: a number for each row; rows with the same number err together.
         given: how far the covariance and the anchors are known.
+        whole: sums over all investors, where `Y` is only an even sample of them, and `fit` its own:
+            standard errors are of everybody then, bias and bounds are those of the sample.
     """
-    at = anchored(problem, fit.beliefs)
-    sample = at.response @ belief_covariance(fit, clusters) @ at.response.T
+    beliefs = fit.beliefs if whole is None else whole.beliefs
+    at = anchored(problem, beliefs)
+    errors = belief_covariance(fit, clusters) if whole is None else whole.covariance(fit.informed)
+    sample = at.response @ errors @ at.response.T
     bias, dispersion = _replayed(problem, fit, tiny, seed)
     info = information(efficient_frontier(problem, theta), Y)
     try:
@@ -71,11 +107,15 @@ def identification_of_beliefs(
     subspace = IdentifiedSubspace.of(problem.theta, fit.information)
     strays = tiny / STRAYS
     bounds = return_bounds(info, Y, sample, max(strays, 1e-6), level)
-    holding = (tiny < Y).sum(axis=0)
+    positions = Positions.of(problem, Y, tiny)
+    holding = (positions.held | positions.capped).sum(axis=0)
     lost = np.where(fit.informed, 0, unexplained(info, Y, noise.sd).sum(axis=0))
+    counts = Counts(len(Y), positions.held.sum(axis=0), lost, holding)
+    if whole is not None:
+        subspace = IdentifiedSubspace.of(problem.theta, whole.information)
+        counts = whole.counts
     return report(
-        problem, theta, Refined(theta, 0, fit.converged, 0.0),
-        Counts(len(Y), holding, lost, holding), subspace,
+        problem, theta, Refined(theta, 0, fit.converged, 0.0), counts, subspace,
         Sources(sample, given.covariance, given.anchors, given.ways, bias), bounds, noise, level,
         dispersion,
     )  # fmt: skip
@@ -117,16 +157,12 @@ def draw_disagreeing(
     Returns:
         One efficient portfolio in each row, fractions of wealth.
     """
-    arrays, n = problem.portfolio, problem.n
-    start = kernels.Start(arrays.least_variance, arrays.least_variance_state)
-    path = kernels.empty_trace(8 * n + 16, n)
+    n = problem.n
     own = beliefs + rng.normal(size=(len(prices), n))
     chosen = np.empty((len(prices), n))
     for i, lam in enumerate(prices):
-        count = kernels.trace(
-            arrays.covariance, arrays.caps, np.zeros(n), own[i], start, float(lam), path
-        )
-        last = max(count - 1, 0)
+        path, count = traced(problem, own[i], float(lam))
+        last = count - 1
         while last > 0 and path.lams[last] > lam:
             last -= 1
         step = max(0.0, float(lam) - float(path.lams[last]))

@@ -25,6 +25,7 @@ from imop_engine.inference.fit import AT_BOUND
 from imop_engine.inference.held_assets import given_back
 from imop_engine.inference.information import ScoreInformation, information
 from imop_engine.inference.weight_bins import bins_around
+from imop_engine.progress import note
 from imop_engine.simulate import round_portfolios
 from imop_engine.weights import lam_of, weight_of
 
@@ -74,6 +75,7 @@ def simulate_bias(
     support: Support,
     noise_sd: float,
     seed: int,
+    count: int | None = None,
 ) -> SimulatedBias:
     """Draw the study again around the solution `info` was taken at, and estimate once more.
 
@@ -84,6 +86,7 @@ def simulate_bias(
         support: Which assets enough investors hold.
         noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
         seed: Of the simulated errors.
+        count: How many investors the information is of, where Y is only a sample of them.
 
     Returns:
         The bias of each return and how the estimate answers to the scores.
@@ -93,10 +96,12 @@ def simulate_bias(
         return SimulatedBias(np.zeros(problem.n), subspace.inverse)
     drawn = simulated_portfolios(info.frontier, Y, noise_sd, np.random.default_rng(seed))
     drawn = given_back(drawn, problem.upper > 0.0)
+    note(0.1)
     there = refine_counts(problem, drawn, r, None, support, ENOUGH).theta
+    note(0.4)
     bias = np.where(np.isin(np.arange(problem.n), subspace.assets), there - r, 0.0)
     return SimulatedBias(
-        bias, _gain(info.frontier, drawn, len(Y), there, subspace, support, noise_sd)
+        bias, _gain(info.frontier, drawn, count or len(Y), there, subspace, support, noise_sd)
     )
 
 
@@ -219,7 +224,11 @@ def _gain(
         return result
 
     here = scores(r)
-    D = np.column_stack([(here - scores(r + apart * v)) / apart for v in V.T])
+    slopes = []
+    for number, v in enumerate(V.T, start=1):
+        slopes.append((here - scores(r + apart * v)) / apart)
+        note(0.4 + 0.6 * number / len(V.T))
+    D = np.column_stack(slopes)
     left, answer, right = np.linalg.svd(D)
     result: Matrix = V @ (right.T / np.clip(answer, LEAST_ANSWER, 1.0)) @ left.T @ V.T
     return result

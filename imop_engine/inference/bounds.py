@@ -20,7 +20,12 @@ from scipy.special import ndtri
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.inference.fit import outlier_threshold
-from imop_engine.inference.information import Place, ScoreInformation, tangent_matrix
+from imop_engine.inference.information import (
+    Place,
+    ScoreInformation,
+    limited_response,
+    tangent_matrix,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +70,14 @@ def return_bounds(
         if rows.size == 0 or not np.any(place.direction):
             continue
         others = np.setdiff1d(np.arange(n), place.free)
+        prices = _Prices.of(info, place)
+        errors = prices.errors(covariance, noise_sd)
         for i in others[state[others] != kernels.FREE]:
             lam = info.lams[rows[~unexplained[rows, i]]]
             if lam.size == 0:
                 continue
-            rho, c, constant = price(info, place, int(i), lam)
-            error = _price_error(info, place, lam, c, constant, covariance, noise_sd)
+            rho, c, constant = prices.of_asset(int(i), lam)
+            error = errors.at(lam, c, constant)
             investors[i] += lam.size
             if state[i] == kernels.UPPER:
                 low[i] = max(low[i], float((rho - sure * error).max()))
@@ -93,39 +100,72 @@ def price(
     Returns:
         The price at each lam, its weights on the returns of the free assets, and its constant.
     """
-    frontier, free, k = info.frontier, place.free, place.segment
-    Q = frontier.problem.covariance
-    r = frontier.theta[free]
-    start = frontier.portfolios[k]
-    M = tangent_matrix(Q, free)
-    h = np.linalg.solve(Q[np.ix_(free, free)], np.ones(free.size))
-    c = M @ Q[free, i] + h / h.sum()
-    # ((Qx)_i + nu) - lam c'r is the same all along the stretch; take it where the stretch starts
-    begin = float(frontier.lams[k])
-    nu = begin * r - Q[free] @ start
-    constant = float(Q[i] @ start + nu.mean() - begin * (c @ r))
-    rho: Vector = c @ r + constant / lam
-    return rho, c, constant
+    return _Prices.of(info, place).of_asset(i, lam)
 
 
-def _price_error(
-    info: ScoreInformation,
-    place: Place,
-    lam: Vector,
-    c: Vector,
-    constant: float,
-    covariance: Matrix,
-    noise_sd: float,
-) -> Vector:
-    """Standard error of rho_i at each investor's lam, from the returns and from lam itself."""
-    free, s = place.free, place.direction
-    M = tangent_matrix(info.frontier.problem.covariance, free)
-    length = float(s @ s)
-    q = M @ s / length  # lam moves by -lam q'dr when r moves
-    C = covariance[np.ix_(free, free)]
-    pull = constant / lam
-    from_returns = c @ C @ c + 2.0 * pull * (c @ C @ q) + pull**2 * (q @ C @ q)
-    tilt = float(s @ info.frontier.portfolios[place.segment][free]) / np.sqrt(length)
-    own = noise_sd**2 * (1.0 + free.size * tilt**2) / length
-    result: Vector = np.sqrt(np.maximum(from_returns + (constant / lam**2) ** 2 * own, 0.0))
-    return result
+@dataclass(frozen=True, eq=False)
+class _Prices:
+    """What the prices of all assets on one stretch have in common."""
+
+    info: ScoreInformation
+    place: Place
+    M: Matrix
+    h: Matrix  # one row for the budget, which adds up to one, and for each limit that holds
+    rows: Matrix  # their coefficients
+    begin: float  # lam where the stretch starts
+    nu: Vector  # their multipliers there
+    risk: Vector  # Q x there
+
+    @classmethod
+    def of(cls, info: ScoreInformation, place: Place) -> _Prices:
+        frontier, free, k = info.frontier, place.free, place.segment
+        Q = frontier.problem.covariance
+        begin, risk = float(frontier.lams[k]), Q @ frontier.portfolios[k]
+        left = begin * frontier.theta[free] - risk[free]
+        if frontier.tight.shape[1] > 1:
+            M, answer = limited_response(frontier, k, free)
+            rows = frontier.problem.portfolio.rows[np.flatnonzero(frontier.tight[k])]
+            nu = np.linalg.lstsq(rows[:, free].T, left, rcond=None)[0]
+            return cls(info, place, M, answer, rows, begin, nu, risk)
+        h = np.linalg.solve(Q[np.ix_(free, free)], np.ones(free.size))
+        budget = np.ones((1, len(risk)))
+        M, nu = tangent_matrix(Q, free), np.array([left.mean()])
+        return cls(info, place, M, (h / h.sum())[None], budget, begin, nu, risk)
+
+    def of_asset(self, i: int, lam: Vector) -> tuple[Vector, Vector, float]:
+        """As `price`."""
+        frontier, free = self.info.frontier, self.place.free
+        r = frontier.theta[free]
+        c = self.M @ frontier.problem.covariance[free, i] + self.rows[:, i] @ self.h
+        # ((Qx)_i + nu) - lam c'r is the same all along the stretch; take it where it starts
+        constant = float(self.risk[i] + self.rows[:, i] @ self.nu - self.begin * (c @ r))
+        rho: Vector = c @ r + constant / lam
+        return rho, c, constant
+
+    def errors(self, covariance: Matrix, noise_sd: float) -> _PriceErrors:
+        """How far the prices are known, where the returns are by `covariance`."""
+        free, s = self.place.free, self.place.direction
+        length = float(s @ s)
+        q = self.M @ s / length  # lam moves by -lam q'dr when r moves
+        C = covariance[np.ix_(free, free)]
+        start = self.info.frontier.portfolios[self.place.segment][free]
+        tilt = float(s @ start) / np.sqrt(length)
+        own = noise_sd**2 * (1.0 + free.size * tilt**2) / length
+        return _PriceErrors(C, C @ q, float(q @ C @ q), own)
+
+
+@dataclass(frozen=True, eq=False)
+class _PriceErrors:
+    """Standard errors of the prices on one stretch, from the returns and from lam itself."""
+
+    C: Matrix
+    Cq: Vector
+    qCq: float
+    own: float
+
+    def at(self, lam: Vector, c: Vector, constant: float) -> Vector:
+        """Of rho_i at each investor's lam."""
+        pull = constant / lam
+        from_returns = c @ self.C @ c + 2.0 * pull * (c @ self.Cq) + pull**2 * self.qCq
+        result: Vector = np.sqrt(np.maximum(from_returns + (pull / lam) ** 2 * self.own, 0.0))
+        return result

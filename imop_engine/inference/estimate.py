@@ -19,6 +19,7 @@ from imop_engine.efficiency_gap.fit import fit_efficiency
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.gauge import gauge_of
+from imop_engine.inference.bias_simulation import rounding_step
 from imop_engine.inference.estimating_equations import least_investors
 from imop_engine.inference.estimators import (
     BELIEFS,
@@ -41,6 +42,7 @@ from imop_engine.inference.trimming import (
     trim,
 )
 from imop_engine.problem import Problem
+from imop_engine.progress import note
 
 # Ways are compared on this many portfolios at most, evenly spread; the chosen one sees them all.
 COMPARED: Final = 1000
@@ -120,11 +122,14 @@ def estimate_returns(
     found = trim(problem, Y, tiny, least) if trimming else _all_of(problem, Y)
     kept, limit = found.kept, found.limit
     trimming = bool(np.isfinite(limit))  # else there is no core to tell strangers from
+    note(0.2)
     begin = (anchored(problem, found.theta).theta, *starts)
     fitted, notes = _fits(problem, Y[kept], tiny, begin, history)
+    note(0.6)
     own = np.arange(len(Y)) if clusters is None else clusters
     chosen = way if way in fitted else _way(problem, Y[kept], tiny, fitted)
     explained = _explained(problem, Y[kept], tiny, fitted, own[kept])
+    note(0.8)
     for _ in range(CHOSEN_AGAIN if trimming else 0):
         distances = _distances(problem, Y, fitted[chosen].theta)
         limit = far_limit(distances)
@@ -199,7 +204,7 @@ def _fits(
         for one in (*starts, *others)
         if np.all(np.isfinite(one))
     ]
-    losses = [float(np.sum(_distances(problem, Y, one) ** 2)) for one in inside]
+    losses = [_loss_if_traced(problem, Y, one) for one in inside]
     start = inside[int(np.argmin(losses))]
     fitted: dict[str, Fitted] = {}
     notes = []
@@ -215,6 +220,8 @@ def _way(problem: Problem, Y: Matrix, tiny: float, fitted: dict[str, Fitted]) ->
     if HOLDINGS not in fitted or BELIEFS not in fitted:
         return next(name for name in ESTIMATORS if name in fitted)
     noise_sd = _noise(problem, Y, fitted[HOLDINGS].theta)
+    if rounding_step(Y, noise_sd) is not None:
+        return HOLDINGS  # steps of 5 % alone leave errors of 2 %, and they are nobody's belief
     return way_of_errors(noise_sd, tiny, coarse_holding(problem.n))
 
 
@@ -231,6 +238,14 @@ def _explained(
     if min(np.sum(sides == 0), np.sum(sides == 1)) < FEW_TO_COMPARE:
         return {}
     return explained_elsewhere(problem, some, tiny, fitted, sides)
+
+
+def _loss_if_traced(problem: Problem, Y: Matrix, theta: Vector) -> float:
+    """Squared distances; infinite where returns that tie to the last digit leave no frontier."""
+    try:
+        return float(np.sum(_distances(problem, Y, theta) ** 2))
+    except ImopError:
+        return np.inf
 
 
 def _distances(problem: Problem, Y: Matrix, theta: Vector) -> Vector:

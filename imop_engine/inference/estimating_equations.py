@@ -7,6 +7,7 @@ there first, whatever estimate it is given.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -136,7 +137,7 @@ def refine_counts(
     """
     r = problem.theta.nearest(theta)
     if support is not None:
-        return _balance(problem, Y, r, counts, support, enough)
+        return balance(problem, r, _at(problem, Y, counts, support), enough)
     found = Refined(r, 0, False, np.inf)
     before: NDArray[np.bool_] | None = None
     for _ in range(MOST_ADDITIONS):
@@ -147,13 +148,13 @@ def refine_counts(
         same = before is not None and bool(np.all(before == support.ignored))
         if start is found.theta and same:
             break
-        found = _balance(problem, Y, start, counts, support, enough)
+        found = balance(problem, start, _at(problem, Y, counts, support), enough)
         before = support.ignored
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class Point:
     """Returns on the way, and the step that the scores ask for there."""
 
     theta: Vector
@@ -163,16 +164,45 @@ class _Point:
     loss: float  # squared distances
 
 
-def _balance(
+@dataclass(frozen=True, eq=False)
+class ScoreSums:
+    """What the estimating equations need of all investors at one value of the returns; sums of
+    several lots of investors are those of all of them.
+
+    Args:
+        hessian: the information, per unit of noise variance.
+        score: how the portfolios would have the returns move.
+        loss: squared distances to the frontier.
+        count: investors.
+    """
+
+    hessian: Matrix
+    score: Vector
+    loss: float
+    count: float
+
+    def __add__(self, other: ScoreSums) -> ScoreSums:
+        return ScoreSums(
+            self.hessian + other.hessian, self.score + other.score, self.loss + other.loss,
+            self.count + other.count,
+        )  # fmt: skip
+
+
+def balance(
     problem: Problem,
-    Y: Matrix,
     r: Vector,
-    counts: Vector | None,
-    support: Support,
-    enough: float,
+    at: Callable[[Vector], Point],
+    enough: float = SMALL_IN_ERRORS,
 ) -> Refined:
-    """Gauss-Newton from r until the scores add up to zero, or jump across it."""
-    here = best = _point(problem, Y, r, counts, support)
+    """Gauss-Newton from r until the scores add up to zero, or jump across it.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        r: Where to begin, yearly expected returns.
+        at: What all investors together ask for at some returns.
+        enough: The step, in standard errors, below which the search ends.
+    """
+    here = best = at(r)
     least, length, done, since = here.loss, 1.0, 0, 0
     size = max(float(np.abs(r).max()), SMALL_STEP)
     while done < MOST_STEPS and length > SHORTEST:
@@ -181,9 +211,7 @@ def _balance(
         if best.left <= JUMP and since >= NO_BETTER:
             break
         done, since = done + 1, since + 1
-        there = _point(
-            problem, Y, problem.theta.nearest(here.theta + length * here.step), counts, support
-        )
+        there = at(problem.theta.nearest(here.theta + length * here.step))
         if there.loss > GROWTH * least:
             length *= REFUSED
             continue
@@ -196,20 +224,35 @@ def _balance(
     return Refined(best.theta, done, best.left <= JUMP, best.left)
 
 
-def _point(
-    problem: Problem, Y: Matrix, r: Vector, counts: Vector | None, support: Support
-) -> _Point:
-    info = information(
-        efficient_frontier(problem, r), Y, counts, ignored=support.ignored,
-        noise_sd=support.noise_sd,
-    )  # fmt: skip
-    step = IdentifiedSubspace.of(problem.theta, info.hessian).step(info.score)
-    wish = max(0.0, float(info.score @ step))
-    # noise by its larger estimate, so that dead assets on the way do not make an error look long
-    usual = float(np.sqrt(np.mean(info.projection.distances**2) / problem.n))
-    noise = max(support.noise_sd, usual)
-    left = float(np.sqrt(wish)) / noise if noise > 0.0 else 0.0
-    return _Point(r, step, wish, left, _loss(info, counts))
+def _at(
+    problem: Problem, Y: Matrix, counts: Vector | None, support: Support
+) -> Callable[[Vector], Point]:
+    def at(r: Vector) -> Point:
+        info = information(
+            efficient_frontier(problem, r), Y, counts, ignored=support.ignored,
+            noise_sd=support.noise_sd,
+        )  # fmt: skip
+        usual = float(np.sqrt(np.mean(info.projection.distances**2) / problem.n))
+        sums = ScoreSums(info.hessian, info.score, _loss(info, counts), float(len(Y)))
+        return point_of(problem, r, sums, max(support.noise_sd, usual))
+
+    return at
+
+
+def point_of(problem: Problem, r: Vector, sums: ScoreSums, noise_sd: float) -> Point:
+    """The step that sums over investors ask for.
+
+    Args:
+        problem: What is decided, and which theta are possible.
+        r: The returns at which they were taken.
+        sums: Over all investors.
+        noise_sd: Of a holding, by its larger estimate, so that dead assets on the way do not make
+            an error look long.
+    """
+    step = IdentifiedSubspace.of(problem.theta, sums.hessian).step(sums.score)
+    wish = max(0.0, float(sums.score @ step))
+    left = float(np.sqrt(wish)) / noise_sd if noise_sd > 0.0 else 0.0
+    return Point(r, step, wish, left, sums.loss)
 
 
 def support_of(info: ScoreInformation, Y: Matrix, noise_sd: float | None = None) -> Support:

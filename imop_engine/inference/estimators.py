@@ -120,6 +120,8 @@ def _among_held(problem: Problem, Y: Matrix, held: NDArray[np.bool_], start: Vec
         loss = total_loss(inside, cleaned, polished)
         if loss < least:
             best, least = polished, loss
+        if solution is not None and least >= (1.0 - GAINED) * before:
+            break  # nothing nearer: the equations are solved here already
         solution = refine_counts(
             inside, cleaned, best, enough=ALL_DIGITS, every=len(Y) >= NEIGHBOURS
         )

@@ -19,6 +19,7 @@ LEAST_GAIN: Final = 1e-13  # mean log likelihood of an investor: 1e-7 in all for
 MOST_STEPS: Final = 500
 FIRST_DAMPING: Final = 1e-3
 LAST_DAMPING: Final = 1e10  # no step however small improves: this is the optimum to rounding
+LEAST_DAMPING: Final = 1e-16  # after hundreds of good steps it is zero, and ten times that stays so
 CURVE_FLOOR: Final = 1e-10  # keeps a parameter that says nothing (a flat normal's mean) in place
 
 
@@ -64,11 +65,11 @@ def _scoring(
     p = family.bins(edges, inner)
     loss = _loss(share, p)
     damping = FIRST_DAMPING
+    units = STEP * np.eye(inner.size)
     for _ in range(most if inner.size else 0):
-        slope = np.empty((edges.size - 1, inner.size))
-        for j, unit in enumerate(STEP * np.eye(inner.size)):
-            up, down = family.bins(edges, inner + unit), family.bins(edges, inner - unit)
-            slope[:, j] = (up - down) / (2.0 * STEP)
+        beside = family.bins_of_many(edges, np.concatenate([inner + units, inner - units]))
+        up, down = beside[: inner.size], beside[inner.size :]
+        slope = np.ascontiguousarray((up - down).T / (2.0 * STEP))
         gain = (share / p) @ slope
         move = ~(((inner <= low) & (gain < 0)) | ((inner >= high) & (gain > 0)))
         curve = (slope.T / p) @ slope
@@ -84,7 +85,7 @@ def _scoring(
                 inner, p, loss = trial, p_trial, trial_loss
                 damping = damping / 10.0
                 break
-            damping = damping * 10.0
+            damping = max(damping * 10.0, LEAST_DAMPING)
         if before - loss <= LEAST_GAIN or damping >= LAST_DAMPING:
             break
     return inner, loss

@@ -34,6 +34,7 @@ SETTLED: Final = 1e-10  # of the likelihood, relative: the last Newton step chan
 # holding that informs moves the likelihood by a thousand times as much.
 RIDGE: Final = 1e-4
 LARGEST_CUT: Final = 0.9  # of an investor's a in one step
+AT_CAP: Final = 5e-4  # of wealth: files are rounded, and a rounded cap is one
 LEAST_HELD: Final = 2  # who holds one asset is explained by any beliefs in which it is good
 ROOT_TWO_PI: Final = float(np.sqrt(2.0 * np.pi))
 UNHELD_QUANTILE: Final = 0.05  # of what those who do not hold an asset would have to believe
@@ -46,7 +47,7 @@ class Positions:
     Args:
         portfolios: one row for each investor, fractions of wealth; tiny holdings are zero.
         held: strictly between zero and the cap.
-        capped: at the cap.
+        capped: at the cap, or in a limit from above that holds.
     """
 
     portfolios: Matrix
@@ -65,9 +66,16 @@ class Positions:
         kept = np.where(portfolios > tiny, portfolios, 0.0)
         total = kept.sum(axis=1, keepdims=True)
         rescaled = np.where(total > 0.5, kept / np.where(total > 0, total, 1.0), portfolios)
-        capped = rescaled >= np.minimum(problem.upper, 1.0) - max(tiny, 1e-9)
+        capped = rescaled >= np.minimum(problem.upper, 1.0) - max(tiny, AT_CAP)
         capped &= (problem.upper < 1.0)[None, :]
-        return cls(rescaled, (rescaled > 0.0) & ~capped, capped)
+        held = (rescaled > problem.lower + (problem.lower > 0.0) * max(tiny, 1e-9)) & ~capped
+        for row, level in zip(problem.rows, problem.rhs0, strict=True):
+            # a row that holds leaves of each of its assets only which side its belief is on
+            holds = rescaled @ row <= level + max(tiny, 1e-9) * np.abs(row).sum()
+            pushed = held & holds[:, None] & (row != 0.0)[None, :]
+            capped |= pushed & (row < 0.0)[None, :]
+            held &= ~pushed
+        return cls(rescaled, held, capped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +134,9 @@ def fit_beliefs(
         problem: a portfolio problem.
         positions: what investors hold, do not hold, and hold at the cap.
         counts: how often each investor counts; None: once.
-        least_holders: an asset with fewer holders takes no part; its return is then what the most
-            demanding twentieth of those who do not hold it would have to believe at least.
+        least_holders: an asset with fewer holders below its cap takes no part; its return is then
+            what the most demanding twentieth of those who do not hold it would have to believe at
+            least, or of those at the cap at most.
         start: a fit of the same investors under other numbers, to start from; None: none needed.
 
     Returns:
@@ -137,18 +146,19 @@ def fit_beliefs(
         ImopError: fewer than two assets or no investor can take part.
     """
     times = np.ones(len(positions.portfolios)) if counts is None else counts
-    inside = positions.held | positions.capped
     informed = (positions.held & (times > 0)[:, None]).sum(axis=0) >= max(1, least_holders)
     used = (positions.held[:, informed].sum(axis=1) >= LEAST_HELD) & (times > 0)
-    used &= ~np.any(inside[:, ~informed], axis=1) | (informed.sum() == len(informed))
-    if informed.sum() < 2 or not used.any():
+    # at the cap of an asset that hardly anybody holds below it: that says nothing of the others
+    used &= ~np.any(positions.held[:, ~informed], axis=1) | (informed.sum() == len(informed))
+    told = positions.held[np.ix_(used, informed)].any(axis=0)
+    if informed.sum() < 2 or not told.all():
         raise ImopError(
             "no investor holds two assets that others hold too, so nothing can be said of beliefs; "
             "give more portfolios, or portfolios of more than one asset."
         )
     Z = positions.portfolios @ problem.covariance
     Z -= Z[:, informed].mean(axis=1, keepdims=True)
-    some = _Likelihood(
+    some = Likelihood(
         Z[np.ix_(used, informed)], positions.held[np.ix_(used, informed)],
         positions.capped[np.ix_(used, informed)], times[used],
     )  # fmt: skip
@@ -221,61 +231,110 @@ class _Terms:
     bend: Matrix  # minus the second derivative
 
 
-class _Likelihood:
-    """The concave problem itself, over the investors and assets that take part."""
+class Likelihood:
+    """The concave problem itself, over the investors and assets that take part.
+
+    Args:
+        Z: what each holding adds to the risk of its portfolio, by investor and asset.
+        held: strictly between zero and the cap.
+        capped: at the cap.
+        times: how often each investor counts.
+        size: the unit of prices; None: the size of Z.
+    """
 
     def __init__(
-        self, Z: Matrix, held: NDArray[np.bool_], capped: NDArray[np.bool_], times: Vector
+        self,
+        Z: Matrix,
+        held: NDArray[np.bool_],
+        capped: NDArray[np.bool_],
+        times: Vector,
+        size: float | None = None,
     ) -> None:
-        self.size = float(np.sqrt(np.mean(Z**2))) or 1.0
+        self.size = (float(np.sqrt(np.mean(Z**2))) or 1.0) if size is None else size
         self.Z = Z / self.size
         self.held, self.times = held, times
         self.sign = np.where(capped, -1.0, 1.0)
         self.count = held.sum(axis=1).astype(float)
+        self.last: tuple[tuple[Vector, Vector, Vector], Matrix, Matrix] | None = None
 
-    def each(self, a: Vector, b: Vector, r: Vector) -> Vector:
-        U = a[:, None] * self.Z + b[:, None] - r
-        each: Vector = np.where(self.held, -0.5 * U**2, log_ndtr(self.sign * U)).sum(axis=1)
+    def _logarithms(self, a: Vector, b: Vector, r: Vector) -> tuple[Matrix, Matrix]:
+        """u - r, and the logarithm of Phi of it; kept, as both the value and its slopes ask."""
+        at = (a, b, r)
+        if self.last is None or any(x is not y for x, y in zip(at, self.last[0], strict=True)):
+            U = a[:, None] * self.Z + b[:, None] - r
+            self.last = at, U, log_ndtr(self.sign * U)
+        return self.last[1], self.last[2]
+
+    def _each(self, a: Vector, b: Vector, r: Vector) -> Vector:
+        U, logs = self._logarithms(a, b, r)
+        each: Vector = np.where(self.held, -0.5 * U**2, logs).sum(axis=1)
         each += self.count * np.log(a) - 0.5 * RIDGE * a**2
         return each
 
     def value(self, a: Vector, b: Vector, r: Vector) -> float:
-        return float(self.times @ self.each(a, b, r))
+        """Logarithm of the likelihood.
+
+        Args:
+            a: of each investor, one over her price of risk.
+            b: of each investor, her level.
+            r: the common beliefs.
+        """
+        return float(self.times @ self._each(a, b, r))
 
     def terms(self, a: Vector, b: Vector, r: Vector) -> _Terms:
-        U = a[:, None] * self.Z + b[:, None] - r
+        """Its derivatives by what each investor believes of each asset.
+
+        Args:
+            a: of each investor, one over her price of risk.
+            b: of each investor, her level.
+            r: the common beliefs.
+        """
+        U, logs = self._logarithms(a, b, r)
         V = self.sign * U
-        mills = np.exp(-0.5 * V**2 - log_ndtr(V)) / ROOT_TWO_PI
+        mills = np.exp(-0.5 * V**2 - logs) / ROOT_TWO_PI
         return _Terms(
             np.where(self.held, -U, self.sign * mills),
             np.where(self.held, 1.0, np.maximum(mills * (mills + V), 0.0)),
         )
 
     def newton(self, a: Vector, b: Vector, terms: _Terms) -> tuple[Matrix, Vector, Any4]:
-        """Profile information and gradient of r, and what turns a step of r into one of a, b."""
+        """Profile information and gradient of r, and what turns a step of r into one of a, b.
+
+        Args:
+            a: of each investor, one over her price of risk.
+            b: of each investor, her level.
+            terms: the derivatives there.
+        """
         g, h, Z, times = terms.slope, terms.bend, self.Z, self.times
-        haa = (h * Z**2).sum(axis=1) + self.count / a**2 + RIDGE
-        hab, hbb = (h * Z).sum(axis=1), h.sum(axis=1)
+        hz = h * Z
+        haa = (hz * Z).sum(axis=1) + self.count / a**2 + RIDGE
+        hab, hbb = hz.sum(axis=1), h.sum(axis=1)
         det = haa * hbb - hab**2
         ga = (g * Z).sum(axis=1) + self.count / a - RIDGE * a
         gb = g.sum(axis=1)
         # rows of B^-1 C with C the cross derivatives -h z and -h
-        xa = (-hbb[:, None] * h * Z + hab[:, None] * h) / det[:, None]
-        xb = (hab[:, None] * h * Z - haa[:, None] * h) / det[:, None]
-        S = np.diag(times @ h) + (h * Z).T @ (times[:, None] * xa) + h.T @ (times[:, None] * xb)
+        xa = (hab / det)[:, None] * h - (hbb / det)[:, None] * hz
+        xb = (hab / det)[:, None] * hz - (haa / det)[:, None] * h
+        S = np.diag(times @ h) + hz.T @ (times[:, None] * xa) + h.T @ (times[:, None] * xb)
         va, vb = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
-        gradient = -(times @ g) + (h * Z).T @ (times * va) + h.T @ (times * vb)
+        gradient = -(times @ g) + hz.T @ (times * va) + h.T @ (times * vb)
         return S, gradient, (va, vb, xa, xb)
 
     def profiled(self, a: Vector, b: Vector, r: Vector) -> tuple[Vector, Vector]:
-        """The best a and b of each investor at given beliefs: a concave problem in two numbers."""
-        each = self.each(a, b, r)
+        """The best a and b of each investor at given beliefs: a concave problem in two numbers.
+
+        Args:
+            a: of each investor, one over her price of risk, to begin from.
+            b: of each investor, her level.
+            r: the common beliefs.
+        """
+        each = self._each(a, b, r)
         for _ in range(MOST_STEPS):
             _, _, (da, db, _, _) = self.newton(a, b, self.terms(a, b, r))
             da = np.maximum(da, -LARGEST_CUT * a)
             share = np.ones_like(a)
             for _ in range(30):
-                new = self.each(a + share * da, b + share * db, r)
+                new = self._each(a + share * da, b + share * db, r)
                 worse = new < each
                 if not worse.any():
                     break
@@ -288,6 +347,11 @@ class _Likelihood:
         return a, b
 
     def maximum(self, start: Vector | None) -> _Maximum:
+        """The maximum over all three together.
+
+        Args:
+            start: beliefs to begin from; None: from what the holdings look like.
+        """
         T, m = self.Z.shape
         weights = self.times[:, None] * self.held
         r = (self.Z * weights).sum(axis=0) / weights.sum(axis=0) if start is None else start
@@ -303,14 +367,15 @@ class _Likelihood:
             da = np.maximum(da, -LARGEST_CUT * a)  # each a stays positive; the next step goes on
             share = 1.0
             while share > 1e-9:
-                new = self.value(a + share * da, b + share * db, r + share * dr)
+                trial = a + share * da, b + share * db, r + share * dr
+                new = self.value(*trial)
                 if new >= value:
                     break
                 share *= 0.5
             else:
                 converged = True  # rounding: nothing is to be gained any more
                 break
-            a, b, r = a + share * da, b + share * db, r + share * dr
+            a, b, r = trial
             still = still + 1 if new - value <= SETTLED * (1.0 + abs(new)) else 0
             value = new
             if still == 2:  # once may be a short step
@@ -348,8 +413,12 @@ def _completed(
     beliefs[informed] = found.r
     U = found.a[:, None] * Z[used] + found.b[:, None]
     for j in np.flatnonzero(~informed):
-        without = ~(positions.held[used, j] | positions.capped[used, j])
-        beliefs[j] = float(np.quantile(U[without, j], UNHELD_QUANTILE)) if without.any() else 0.0
+        capped = positions.capped[used, j]
+        without = ~(positions.held[used, j] | capped)
+        if capped.sum() > without.sum():
+            beliefs[j] = float(np.quantile(U[capped, j], 1.0 - UNHELD_QUANTILE))
+        elif without.any():
+            beliefs[j] = float(np.quantile(U[without, j], UNHELD_QUANTILE))
     middle = float(found.r.mean())
     prices, levels, scores = np.full(T, np.nan), np.full(T, np.nan), np.zeros((T, n))
     prices[used], levels[used] = found.a, found.b - middle
@@ -399,7 +468,7 @@ def profile_scores(
     Z = positions.portfolios @ problem.covariance
     Z -= Z[:, at].mean(axis=1, keepdims=True)
     count = len(Z)
-    some = _Likelihood(Z[:, at], positions.held[:, at], positions.capped[:, at], np.ones(count))
+    some = Likelihood(Z[:, at], positions.held[:, at], positions.capped[:, at], np.ones(count))
     a, b = some.profiled(some.size * fit.prices, fit.levels, beliefs[at])
     terms = some.terms(a, b, beliefs[at])
     scores, total = np.zeros((count, n)), np.zeros((number, n, n))

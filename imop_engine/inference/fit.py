@@ -7,6 +7,7 @@ weights of investors in `preferences.py` take their noise from here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -229,19 +230,47 @@ def estimate_noise(
         The standard deviation, in fractions of wealth, and its degrees of freedom.
     """
     keep = projection.distances <= outlier_threshold(projection.distances)
+    taken = max(frontier.problem.n - 2, 0) if fitted is None else int(fitted)
+    return noise_of(residual_sums(frontier, decisions, projection, keep), taken, int(keep.sum()))
+
+
+def residual_sums(
+    frontier: Frontier, decisions: Matrix, projection: Projection, keep: NDArray[np.bool_]
+) -> Iterator[tuple[float, int]]:
+    """Squares of independent residuals summed up, and how many they are: without three directions,
+    then without two; see `estimate_noise`. Those of several lots of investors add up.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
+        projection: The nearest efficient portfolio of each investor.
+        keep: Who counts.
+    """
     Y, X = decisions[keep], projection.points[keep]
     room = np.minimum(X - frontier.problem.lower, frontier.problem.upper - X)
     free = room > AT_BOUND
     _, above = stretches_beside(frontier, projection.weights[keep])
     along = tangents(frontier, above)
-    taken = max(frontier.problem.n - 2, 0) if fitted is None else int(fitted)
     for nuisance in ([np.ones_like(X), along, X], [np.ones_like(X), along]):
-        squares, degrees = _left_over(Y - X, free, nuisance)
+        yield _left_over(Y - X, free, nuisance)
+
+
+def noise_of(sums: Iterable[tuple[float, int]], taken: int, investors: int) -> Noise:
+    """The error in a single holding by sums of residuals.
+
+    Args:
+        sums: As `residual_sums` gives them.
+        taken: How many parameters were fitted.
+        investors: How many they are of.
+    """
+    degrees = 0
+    for squares, degrees in sums:
         if degrees > taken:
             return Noise(float(np.sqrt(squares / (degrees - taken))), degrees - taken)
     raise InvalidInput(
-        f"the noise cannot be estimated: {int(keep.sum())} investors leave {degrees} residuals for "
-        f"{taken} fitted returns. Pass noise_sd, the error in a holding, or more investors."
+        f"the noise cannot be estimated: {investors} investors leave {degrees} residuals for "
+        f"{taken} fitted returns. Give more investors; from Python, noise_sd may say the error in "
+        "a holding."
     )
 
 

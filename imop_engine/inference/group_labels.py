@@ -64,7 +64,7 @@ def group_labels(attributes: pd.DataFrame, by: str) -> GroupLabels:
         step = by if by in (YEAR, QUARTER) else None
         return _periods(column, by, step)
     if by in (YEAR, QUARTER) and by not in columns:
-        dates = pd.to_datetime(column, errors="coerce")
+        dates = pd.to_datetime(column, errors="coerce", format="mixed")
         if dates.isna().all():
             raise InvalidInput(say.no_column(by, list(columns)))
         return _periods(dates, by, by)

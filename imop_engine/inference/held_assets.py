@@ -10,12 +10,14 @@ more than that are taken out of the problem, and the money in them is given back
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.capabilities import Capability
 from imop_engine.frontier import efficient_frontier
 from imop_engine.gauge import gauge_of
 from imop_engine.inference.estimating_equations import CUT_MEAN, CUT_SPREAD
@@ -74,6 +76,10 @@ def only_held(problem: Problem, held: NDArray[np.bool_]) -> Problem:
     if held.all():
         return problem
     theta = problem.theta
+    if not problem.can(Capability.BUDGET_AND_CAPS):
+        fewer = replace(problem, upper=np.where(held, problem.upper, problem.lower))
+        _ = fewer.portfolio  # refuses limits that cannot be kept without the others
+        return fewer
     return portfolio_problem(
         problem.covariance,
         upper=np.where(held, problem.upper, 0.0),

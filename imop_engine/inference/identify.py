@@ -9,7 +9,7 @@ are not there yet, the step the data still ask for is reported and every interva
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ from imop_engine.inference.estimating_equations import (
 )
 from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
 from imop_engine.inference.held_assets import given_back, only_held
-from imop_engine.inference.information import ScoreInformation, information
+from imop_engine.inference.information import information
 from imop_engine.inference.sources import NO_ERRORS, GivenErrors, Sources
 from imop_engine.inference.uncertainty import frontier_band
 from imop_engine.problem import Problem
@@ -141,6 +141,7 @@ def identification(
     clusters: NDArray[np.int64] | None = None,
     given: GivenErrors = NO_ERRORS,
     held: NDArray[np.bool_] | None = None,
+    whole: WholeSums | None = None,
 ) -> Identification:
     """Say of each return how far `decisions` determine it, around the estimate `theta`.
 
@@ -169,6 +170,8 @@ def identification(
         given: How far the covariance and the anchors are known; exactly, unless said.
         held: Assets that are held beyond errors; the others are only bounded. None: by the
             estimate's own portfolios.
+        whole: Sums over all investors, where `decisions` are only an even sample of them: standard
+            errors are of everybody then, bias and bounds are those of the sample.
 
     Returns:
         For each asset an interval, a status and a sentence; for all of them a covariance and notes.
@@ -195,16 +198,19 @@ def identification(
         support = replace(support, ignored=~held)
     holders = unexplained(info, Y, noise.sd).sum(axis=0)
     info = supported_information(info, cleaned, None, support)
-    subspace = IdentifiedSubspace.of(problem.theta, info.hessian)
-    simulated = simulate_bias(info, cleaned, subspace, support, noise.sd, seed)
-    covariance = sandwich_covariance(info, subspace, simulated.gain, noise.sd, clusters)
+    counts = Counts(len(Y), support.investors, holders, in_file(Y, noise.sd))
+    sums: ScoredSums = info
+    if whole is not None:
+        sums, counts, noise, clusters = whole, whole.counts, whole.noise, None
+    subspace = IdentifiedSubspace.of(problem.theta, sums.hessian)
+    simulated = simulate_bias(info, cleaned, subspace, support, noise.sd, seed, counts.total)
+    covariance = sandwich_covariance(sums, subspace, simulated.gain, noise.sd, clusters)
     if inside is not problem:  # where the other assets may be held, so that they have a price
         info = information(efficient_frontier(problem, solution.theta), cleaned)
     bounds = return_bounds(info, cleaned, covariance, noise.sd, level)
     sources = Sources(covariance, given.covariance, given.anchors, given.ways, simulated.bias)
     return report(
-        problem, r, solution, Counts(len(Y), support.investors, holders, in_file(Y, noise.sd)),
-        subspace, sources, bounds, noise, float(level),
+        problem, r, solution, counts, subspace, sources, bounds, noise, float(level),
     )  # fmt: skip
 
 
@@ -215,8 +221,17 @@ def in_file(Y: Matrix, noise_sd: float) -> NDArray[np.int64]:
         Y: The holdings of each investor in a row, fractions of wealth.
         noise_sd: Holdings up to two of these, a hundredth at most, are errors.
     """
-    result: NDArray[np.int64] = (min(0.01, 2.0 * noise_sd) < Y).sum(axis=0)
+    result: NDArray[np.int64] = (small_holding(noise_sd) < Y).sum(axis=0)
     return result
+
+
+def small_holding(noise_sd: float) -> float:
+    """Holdings up to this are not counted: two standard deviations of errors, a hundredth at most.
+
+    Args:
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+    """
+    return min(0.01, 2.0 * noise_sd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +244,46 @@ class Counts:
     holding: NDArray[np.int64]  # who hold it, by the file
 
 
+class ScoredSums(Protocol):
+    """Sums of scores over investors."""
+
+    @property
+    def hessian(self) -> Matrix:
+        """The information, per unit of noise variance."""
+        ...
+
+    @property
+    def outer(self) -> Matrix:
+        """Sum of squared scores."""
+        ...
+
+    @property
+    def degrees(self) -> int:
+        """How many independent residuals there are."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class WholeSums:
+    """What everybody says at one estimate, where only a sample is at hand.
+
+    Args:
+        hessian: the information, per unit of noise variance.
+        outer: sum of squared scores.
+        degrees: independent residuals in them.
+        noise: the error in a single holding.
+        counts: how many investors say something of each asset.
+    """
+
+    hessian: Matrix
+    outer: Matrix
+    degrees: int
+    noise: Noise
+    counts: Counts
+
+
 def sandwich_covariance(
-    info: ScoreInformation,
+    info: ScoredSums,
     subspace: IdentifiedSubspace,
     gain: Matrix,
     noise_sd: float,
@@ -253,7 +306,8 @@ def sandwich_covariance(
     model = noise_sd**2 * (gain @ info.hessian @ gain.T)
     free = max(1, subspace.assets.size - 2)
     inflate = info.degrees / max(1, info.degrees - free)
-    outer = info.outer if clusters is None else _clustered(info.scores, clusters)
+    scores = getattr(info, "scores", None)
+    outer = info.outer if clusters is None or scores is None else _clustered(scores, clusters)
     sandwich = inflate * (gain @ outer @ gain.T)
     own = np.diag(sandwich)
     wider = np.sqrt(np.maximum(np.diag(model), own) / np.where(own > 0, own, 1.0))

@@ -63,12 +63,19 @@ class ScoreInformation:
     lams: Vector  # of each investor
     hessian: Matrix  # sum of lam^2 A A': the information, per unit of noise variance
     score: Vector  # sum of lam A e
-    outer: Matrix  # sum of squared scores
     degrees: int  # independent residuals in it
     scores: Matrix  # of each investor in a row; zero where her portfolio tells nothing
     informs: NDArray[np.bool_]  # about which assets each investor's portfolio tells something
     ignored: NDArray[np.bool_]
     where: kernels.PlaceArrays
+    counts: Vector | None  # how often each row counts; None: once
+
+    @cached_property
+    def outer(self) -> Matrix:
+        """Sum of squared scores."""
+        times = self.scores if self.counts is None else self.scores * self.counts[:, None]
+        result: Matrix = times.T @ self.scores
+        return result
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -106,16 +113,17 @@ def information(
     none = np.zeros(n, bool) if ignored is None else ignored
     counted = np.ones(T, bool)
     if none.any():
-        counted = ~np.any(clear_of_bounds(frontier, found, noise_sd) & none, axis=1)
+        at = np.flatnonzero(none)
+        counted = ~np.any(clear_of_bounds(frontier, found, noise_sd, at), axis=1)
     where = _where(frontier, lams, none, counted)
     times = np.ones(T) if counts is None else np.ascontiguousarray(counts, dtype=np.float64)
     sums = kernels.ScoreSums(
-        np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros((T, n)),
-        np.zeros((T, n), np.int8),
+        np.zeros((n, n)), np.zeros(n), np.zeros((T, n)), np.zeros((T, n), np.int8)
     )  # fmt: skip
     degrees = kernels.sum_scores(
         frontier.path,
         frontier.problem.covariance,
+        frontier.problem.portfolio.rows,
         np.ascontiguousarray(frontier.theta),
         where,
         kernels.ScoredRows(times, lams, np.ascontiguousarray(decisions), found.points),
@@ -123,8 +131,8 @@ def information(
         sums,
     )
     return ScoreInformation(
-        frontier, found, lams, sums.hessian, sums.score, sums.outer, int(degrees), sums.each,
-        sums.informs.astype(bool), none, where,
+        frontier, found, lams, sums.hessian, sums.score, int(degrees), sums.each,
+        sums.informs.view(bool), none, where, counts,
     )  # fmt: skip
 
 
@@ -136,19 +144,27 @@ def supporters(info: ScoreInformation, noise_sd: float) -> NDArray[np.int64]:
     return result
 
 
-def clear_of_bounds(frontier: Frontier, found: Projection, noise_sd: float) -> NDArray[np.bool_]:
+def clear_of_bounds(
+    frontier: Frontier,
+    found: Projection,
+    noise_sd: float,
+    assets: NDArray[np.int64] | None = None,
+) -> NDArray[np.bool_]:
     """Which fitted holdings lie clear of their bounds by two standard deviations of the noise.
 
     Args:
         frontier: The efficient frontier at the estimated returns.
         found: The nearest efficient portfolio of each investor.
         noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        assets: Numbers of the assets that are asked for; None: all.
 
     Returns:
         One row for each investor, one column for each asset.
     """
-    problem = frontier.problem
-    room = np.minimum(found.points - problem.lower, problem.upper - found.points)
+    points, low, high = found.points, frontier.problem.lower, frontier.problem.upper
+    if assets is not None:
+        points, low, high = points[:, assets], low[assets], high[assets]
+    room = np.minimum(points - low, high - points)
     result: NDArray[np.bool_] = room > max(CLEAR * noise_sd, AT_BOUND)
     return result
 
@@ -186,6 +202,25 @@ def tangent_matrix(covariance: Matrix, free: NDArray[np.int64]) -> Matrix:
     return (result + result.T) / 2.0
 
 
+def limited_response(frontier: Frontier, k: int, free: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+    """M on one stretch, and how the multipliers of what holds there answer to the free returns.
+
+    Args:
+        frontier: The efficient frontier at the estimated returns.
+        k: The number of the stretch.
+        free: Its free assets.
+
+    Returns:
+        M, and one row for the budget and each row that holds and says something new.
+    """
+    Q, rows = frontier.problem.covariance, frontier.problem.portfolio.rows
+    inverse = np.linalg.inv(Q[np.ix_(free, free)])
+    C = rows[np.flatnonzero(frontier.tight[k])][:, free]
+    answer = np.linalg.pinv(C @ inverse @ C.T, rcond=1e-12) @ C @ inverse
+    M = inverse - inverse @ C.T @ answer
+    return (M + M.T) / 2.0, answer
+
+
 def _where(
     frontier: Frontier, lams: Vector, ignored: NDArray[np.bool_], counted: NDArray[np.bool_]
 ) -> kernels.PlaceArrays:
@@ -214,13 +249,18 @@ def _where(
 
 def _corner(frontier: Frontier, k: int, ignored: NDArray[np.bool_]) -> tuple[int, int]:
     """The segment on which the asset that meets its bound at a turning point is free, and the
-    asset; where several do at once there is no derivative."""
+    asset; where several do at once there is no derivative. A row that begins to hold is told by its
+    number, counted on from the assets."""
     before = int(np.searchsorted(frontier.lams, frontier.lams[k], side="left")) - 1
     past = int(np.searchsorted(frontier.lams, frontier.lams[k], side="right")) - 1
     if before < 0:
         return k, kernels.NO_DERIVATIVE
-    first, second = (frontier.states[i] == kernels.FREE for i in (before, past))
-    changed = np.flatnonzero((first != second) & ~ignored)
+    first, second = (
+        np.append(frontier.states[i] == kernels.FREE, frontier.tight[i] == 0)
+        for i in (before, past)
+    )
+    counts = np.append(~ignored, np.ones(frontier.tight.shape[1], bool))
+    changed = np.flatnonzero((first != second) & counts)
     if changed.size == 0:
         return before, ON_STRETCH
     j = int(changed[0])
@@ -236,8 +276,9 @@ def _places(
         free = np.flatnonzero(state & ~ignored)
         if corner == kernels.NO_DERIVATIVE:
             continue
-        A, s, known = kernels.slope_at(
-            Q, theta, frontier.directions[k], free, bool(np.any(state & ignored)), corner
+        there = kernels.PlaceOfFrontier(frontier.directions[k], frontier.tight[k], int(corner))
+        A, s, known, _ = kernels.slope_at(
+            Q, theta, there, free, bool(np.any(state & ignored)), frontier.problem.portfolio.rows
         )
         if known:
             rows = where.rows[where.first[p] : where.first[p + 1]]

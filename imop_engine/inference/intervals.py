@@ -15,7 +15,7 @@ from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import Frontier, Projection
 from imop_engine.inference.fit import AT_BOUND, stretches_beside, tangents
-from imop_engine.inference.information import tangent_matrix
+from imop_engine.inference.information import limited_response, tangent_matrix
 from imop_engine.weights import lam_of, weight_of
 
 
@@ -70,7 +70,10 @@ def _leanings(frontier: Frontier) -> Matrix:
         free = np.flatnonzero(frontier.states[k] == kernels.FREE)
         length = float(np.linalg.norm(direction))
         if length > 0:
-            M = tangent_matrix(frontier.problem.covariance, free)
+            if frontier.tight.shape[1] > 1:
+                M, _ = limited_response(frontier, k, free)
+            else:
+                M = tangent_matrix(frontier.problem.covariance, free)
             lean[k, free] = M @ direction[free] / length
         elif k > 0:
             lean[k] = lean[k - 1]

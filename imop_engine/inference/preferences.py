@@ -269,9 +269,11 @@ def weight_distribution(
     whose weights cannot be told apart (`Preferences` bring their own, and leave outliers out).
 
     Families are fitted to the counts by maximum likelihood, and BIC compares them on the same
-    counts. "uniform" has the fixed ends 0 and 1. "truncated normal" is cut to 0..1 and has the
-    uniform as its limit for a large sd, so it is not rejected where weights are uniform; "normal"
-    is not cut, its tails count in the end bins, and it takes no part in the choice.
+    counts. "uniform" has the fixed ends 0 and 1. "normal" is cut to 0..1, as it is when
+    drawn, and has the uniform as its limit for a large sd, so it is not rejected where weights are
+    uniform;
+    "unbounded normal" is not cut, its tails count in the end bins, and it takes no part in the
+    choice.
 
     Chi-square test: neighbouring bins are merged to an expected count of 5 or more and the family
     is fitted again to the merged counts. So the statistic has k - 1 - m degrees of freedom;

@@ -27,6 +27,7 @@ from imop_engine.inference.fit import some_decisions
 from imop_engine.inference.information import information
 from imop_engine.inference.uncertainty import best_return
 from imop_engine.problem import Problem
+from imop_engine.workers import Processes, Workers
 
 LEAST_DRAWS: Final = 20  # fewer say nothing of an end of a 95 % interval
 MOST_DRAWS: Final = 100_000
@@ -147,7 +148,7 @@ def bootstrap(
     draws: int = 200,
     seed: int = 0,
     progress: Progress | None = None,
-    workers: int | None = None,
+    workers: int | Workers | None = None,
     *,
     theta: ArrayLike | None = None,
 ) -> Bootstrap:
@@ -163,7 +164,8 @@ def bootstrap(
         draws: How many times the investors are drawn again.
         seed: Of the draws.
         progress: Called with the number of finished draws and of all.
-        workers: How many processes share the work.
+        workers: How many processes share the work, or who does it, a cluster say
+            (`workers.open_workers`).
         theta: The estimate that each draw starts from; None learns it first.
 
     Returns:
@@ -198,7 +200,9 @@ def bootstrap(
     )
 
 
-def _check(problem: Problem, count: int, draws: int, seed: int, workers: int | None) -> None:
+def _check(
+    problem: Problem, count: int, draws: int, seed: int, workers: int | Workers | None
+) -> None:
     problem.require(
         *INFERENCE,
         sentence="the bootstrap reads portfolio problems; this one is quadratic.",
@@ -210,7 +214,8 @@ def _check(problem: Problem, count: int, draws: int, seed: int, workers: int | N
         )
     if type(seed) is not int or seed < 0:
         raise InvalidInput(f"seed is {seed!r}; give a whole number from 0 up.")
-    if workers is not None and (type(workers) is not int or workers < 1):
+    others = workers is None or hasattr(workers, "each")
+    if not others and (type(workers) is not int or workers < 1):
         raise InvalidInput(f"workers is {workers!r}; give a whole number from 1 up, or None.")
     if count < LEAST_INVESTORS:
         raise InvalidInput(
@@ -225,8 +230,11 @@ def _learned(problem: Problem, Y: Matrix) -> Vector:
     return OnlineLearner(problem, weights="exact").partial_fit(Y).theta_
 
 
-def _run(task: _Task, draws: int, workers: int | None) -> Iterator[tuple[int, Vector]]:
+def _run(task: _Task, draws: int, workers: int | Workers | None) -> Iterator[tuple[int, Vector]]:
     """Draws as they finish, in any order."""
+    if workers is not None and not isinstance(workers, int):
+        yield from workers.each(_draw, range(draws), task)
+        return
     begin = time.perf_counter()
     yield 0, task.draw(0)
     left = (time.perf_counter() - begin) * (draws - 1)
@@ -236,15 +244,12 @@ def _run(task: _Task, draws: int, workers: int | None) -> Iterator[tuple[int, Ve
         for number in range(1, draws):
             yield number, task.draw(number)
         return
-    # joblib's processes are safe beside threads, and a script that calls this needs no main guard.
-    from joblib import Parallel, delayed
-
-    run = Parallel(n_jobs=workers, return_as="generator_unordered")
-    yield from run(delayed(_one)(task, number) for number in range(1, draws))
+    for place, row in Processes(workers).each(_draw, range(1, draws), task):
+        yield place + 1, row
 
 
-def _one(task: _Task, number: int) -> tuple[int, Vector]:
-    return number, task.draw(number)
+def _draw(number: int, task: _Task) -> Vector:
+    return task.draw(number)
 
 
 def _describe(problem: Problem, theta: Vector, Y: Matrix, times: Vector) -> Vector:

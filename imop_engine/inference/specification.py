@@ -21,16 +21,19 @@ from imop_engine.inference.bias_simulation import (
 )
 from imop_engine.inference.fit import AT_BOUND
 from imop_engine.inference.information import CLEAR
+from imop_engine.inference.reporting import least_holding
 from imop_engine.weights import lam_of
 
 TIED: Final = 2.0  # standard deviations of the noise within which two holdings are the same
 LEAST_TIED: Final = 0.002
+MOST_TIED: Final = 0.01  # whatever the noise: holdings that are further apart are not equal
 CAPPED_BELOW: Final = 0.7  # a largest holding above this is a concentrated portfolio, not a cap
 POPULAR: Final = 0.01  # half the width of the bin in which holdings pile up
 WORTH: Final = 0.05  # holdings below this pile up near zero for other reasons
 WORTH_A_REPLAY: Final = 0.1  # a correlation below this is no finding
 REPLAYED_NOISE: Final = 0.03  # larger departures are not errors, and are not replayed as such
-SMALL: Final = 0.2  # quantile of small holdings that tells where they begin
+ALONG: Final = 10  # usual distances are means over this part of the simulated investors
+FURTHEST: Final = 0.99  # share of simulated investors beyond whom distances count alike
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class Specification:
         serial: correlation of residuals of neighbours along the frontier; 0 where they are errors.
         serial_z: the same in standard errors.
         tied: share of investors whose largest holdings are equal, beyond what is explained.
-        piled: share of holdings at the most popular value, beyond what the frontier explains.
+        piled: holdings an investor at the most popular value, beyond what the frontier explains
+            and beyond what is held just beside it.
         piled_at: that value.
         most_held: the largest number of assets that anybody holds.
         at_most: share of investors who hold exactly that many.
@@ -51,7 +55,9 @@ class Specification:
         own: share of the residuals' variance that is an investor's own at all her dates; NaN where
             nobody comes twice.
         uneven: relative variance of the squared distances over that of simulated investors who
-            make errors of one size; 1 where all err alike.
+            make errors of one size at the same places of the frontier, the furthest one in a
+            hundred left at its limit; 1 where all err alike.
+        uneven_z: how many standard errors that is above 1.
     """
 
     serial: float
@@ -66,6 +72,35 @@ class Specification:
     only_rounded: bool
     own: float
     uneven: float
+    uneven_z: float
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """How a file reports holdings, whatever the frontier.
+
+    Args:
+        most_held: the largest number of assets that anybody holds.
+        at_most: share of investors who hold exactly that many.
+        least_holding: a holding that hardly anybody is below without holding nothing; 0: none.
+        step: the step that all holdings are reported in; None: finer than 0.0001.
+    """
+
+    most_held: int
+    at_most: float
+    least_holding: float
+    step: float | None
+
+
+def reporting_of(Y: Matrix) -> Reporting:
+    """How the holdings of a file are reported.
+
+    Args:
+        Y: one row for each investor, fractions of wealth, as reported.
+    """
+    held = (Y > AT_BOUND).sum(axis=1)
+    most = int(held.max())
+    return Reporting(most, float(np.mean(held == most)), least_holding(Y), reporting_step(Y))
 
 
 def specification(
@@ -85,25 +120,24 @@ def specification(
         clusters: a number for each row; rows with the same number are of one investor.
     """
     X = projection.points
+    reported = reporting_of(Y)
     errors = _Errors.of(frontier, Y, noise_sd)
     serial, z = _beyond_errors(frontier, Y, projection, noise_sd, errors)
-    reach = max(LEAST_TIED, TIED * noise_sd)
+    reach = min(max(LEAST_TIED, TIED * noise_sd), MOST_TIED)
     piled, at = _piled(Y, X)
-    held = (Y > AT_BOUND).sum(axis=1)
-    most = int(held.max())
     return Specification(
         serial,
         z,
         _tied(Y, reach) - _tied(X, reach),
         piled,
         at,
-        most,
-        float(np.mean(held == most)),
-        _least_holding(Y),
-        reporting_step(Y),
+        reported.most_held,
+        reported.at_most,
+        reported.least_holding,
+        reported.step,
         rounding_step(Y, noise_sd) is not None,
         _own_share(Y - X, clusters),
-        _uneven(projection.distances, errors),
+        *_uneven(projection, errors),
     )
 
 
@@ -174,37 +208,71 @@ def _tied(holdings: Matrix, reach: float) -> float:
 
 
 def _piled(Y: Matrix, X: Matrix) -> tuple[float, float]:
-    """How many more holdings stand at the most popular value than the frontier puts there."""
+    """How many more holdings stand at the most popular value than the frontier puts there, and than
+    stand beside it: a frontier that explains little leaves too few where many hold something, and
+    that is no limit."""
     edges = np.arange(WORTH, 1.0 + POPULAR, POPULAR)
-    seen, _ = np.histogram(Y, edges)
-    fitted, _ = np.histogram(X, edges)
-    wide = np.convolve(seen - fitted, np.ones(2), mode="valid")
-    if wide.size == 0:
+    seen, fitted = (
+        np.convolve(np.histogram(holdings, edges)[0], np.ones(2), mode="valid")
+        for holdings in (Y, X)
+    )
+    if seen.size == 0:
         return 0.0, 0.0
+    around = np.pad(seen, 2)
+    wide = seen - np.maximum(fitted, np.maximum(around[:-4], around[4:]))
     at = int(np.argmax(wide))
     there = Y[(edges[at] <= Y) & (edges[at + 2] >= Y)]  # the value itself, not the edge of a bin
     value = float(np.median(there)) if there.size else float(edges[at + 1])
     return float(wide[at]) / max(1, len(Y)), value
 
 
-def _least_holding(Y: Matrix) -> float:
-    """The least holding there is, where smaller ones should be common and are not."""
-    positive = Y[Y > AT_BOUND]
-    if positive.size == 0:
-        return 0.0
-    return float(np.quantile(positive, 0.001))
+def _uneven(projection: Projection, errors: _Errors | None) -> tuple[float, float]:
+    """Relative variance of squared distances over that of errors of one size, and how many standard
+    errors it is above one.
+
+    How far errors of one size take somebody from the frontier depends on where on it she is, so
+    distances are compared with simulated ones there. An asset that a few investors hold and the
+    estimate does not leaves those few far away, which says nothing of the others: beyond what one
+    in a hundred simulated investors reaches, all count alike.
+    """
+    if errors is None:
+        return 1.0, 0.0
+    places, squares = lam_of(errors.projection.weights), errors.projection.distances**2
+    order = np.argsort(places, kind="stable")
+    usual = _running_mean(squares[order], max(1, len(order) // ALONG))
+    at = np.searchsorted(places[order], lam_of(projection.weights))
+    expected = usual[np.minimum(at, len(order) - 1)]
+    if np.any(usual <= 0.0):
+        return 1.0, 0.0
+    simulated = squares[order] / usual
+    middle = float(np.median(simulated))
+    seen = projection.distances**2 / expected
+    own = float(np.median(seen))
+    if middle <= 0.0 or own <= 0.0:
+        return 1.0, 0.0
+    furthest = float(np.quantile(simulated, FURTHEST)) / middle
+    usual_ratio, error = _relative_variance(np.minimum(simulated / middle, furthest))
+    ratio, _ = _relative_variance(np.minimum(seen / own, furthest))
+    if usual_ratio <= 0.0:
+        return 1.0, 0.0
+    error *= float(np.sqrt(1.0 / len(seen) + 1.0 / len(simulated)))
+    return ratio / usual_ratio, (ratio - usual_ratio) / error if error > 0.0 else 0.0
 
 
-def _uneven(distances: Vector, errors: _Errors | None) -> float:
-    """Relative variance of the squared distances over that of errors of one size."""
-    usual = 0.0 if errors is None else _relative_variance(errors.projection.distances)
-    return _relative_variance(distances) / usual if usual > 0.0 else 1.0
+def _running_mean(values: Vector, width: int) -> Vector:
+    """The mean of about that many neighbours of each; at the ends of those that there are."""
+    upto = np.concatenate([[0.0], np.cumsum(values)])
+    at, half = np.arange(len(values)), width // 2
+    first, last = np.maximum(at - half, 0), np.minimum(at + half + 1, len(values))
+    result: Vector = (upto[last] - upto[first]) / (last - first)
+    return result
 
 
-def _relative_variance(distances: Vector) -> float:
-    squares = distances**2
-    middle = float(np.mean(squares))
-    return float(np.mean(squares**2)) / middle**2 - 1.0 if middle > 0.0 else 0.0
+def _relative_variance(values: Vector) -> tuple[float, float]:
+    """Variance over squared mean, and its standard error were there one value (delta method)."""
+    away = values / float(np.mean(values)) - 1.0
+    found = float(np.mean(away**2))
+    return found, float(np.std(away**2 - 2.0 * found * away))
 
 
 def _in_proportion(held: NDArray[np.bool_], Y: Matrix, X: Matrix) -> Matrix:

@@ -55,6 +55,9 @@ __all__ = [
 ]
 
 
+BAND_ROOM = 0.25  # of the height that frontiers and portfolios take, above and below
+
+
 def frontier_chart(
     curves: pd.DataFrame,
     investors: pd.DataFrame | None = None,
@@ -81,12 +84,12 @@ def frontier_chart(
     layers: list[alt.Chart] = []
     if band is not None:
         layers.append(
-            alt.Chart(band)
-            .mark_area(color=BLUE, opacity=0.18)
+            alt.Chart(_within(band, curves, investors))
+            .mark_area(color=BLUE, opacity=0.14)
             .encode(
                 x=x,
-                y=alt.Y("low:Q", title=f"expected return (% {period})").axis(format="%"),
-                y2="high:Q",
+                y=alt.Y("from:Q", title=f"expected return (% {period})").axis(format="%"),
+                y2="to:Q",
                 tooltip=[
                     percent("risk", "risk"),
                     percent("low", "at least"),
@@ -133,6 +136,17 @@ def frontier_chart(
     if projections is not None:
         subtitle = "Each dot leads to the nearest efficient portfolio"
     return titled(layers, f"Efficient frontier (% {period})", subtitle)
+
+
+def _within(
+    band: pd.DataFrame, curves: pd.DataFrame, investors: pd.DataFrame | None
+) -> pd.DataFrame:
+    """The band cut where the chart would end without it: frontiers and portfolios set the axis."""
+    shown = [curves["return"], *([] if investors is None else [investors["return"]])]
+    values = pd.concat(shown)
+    room = BAND_ROOM * max(float(values.max() - values.min()), 1e-4)
+    low, high = float(values.min()) - room, float(values.max()) + room
+    return band.assign(**{"from": band["low"].clip(low, high), "to": band["high"].clip(low, high)})
 
 
 def frontier_lines(curves: pd.DataFrame, period: str = "per year") -> list[alt.Chart]:
@@ -282,7 +296,7 @@ def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
 
 
 # Zeros are hard to count: what is small is written as a power of ten.
-SMALL = "datum.value < 0.001 ? format(datum.value, '~e') : format(datum.value, '~g')"
+SMALL = "datum.value < 0.0001 ? format(100 * datum.value, '~e') + '%' : format(datum.value, '~%')"
 
 
 def _decades(values: pd.Series) -> list[float]:
@@ -297,13 +311,13 @@ def _decades(values: pd.Series) -> list[float]:
 # What a loss is called: on the axis and in tooltips, in the title, below it.
 LOSS_WORDS = {
     "distance": (
-        "mean squared distance",
-        "Surprise (squared share of wealth)",
+        "typical distance, % of wealth",
+        "Misfit of new portfolios (% of wealth)",
         "From each new portfolio to the frontier so far",
     ),
     "efficiency": (
         "mean return left on the table",
-        "Surprise (return left on the table)",
+        "Misfit of new portfolios (% per year)",
         "By each new portfolio, under the returns so far",
     ),
 }
@@ -320,6 +334,8 @@ def loss_chart(losses: pd.DataFrame, loss: str = "distance") -> alt.LayerChart:
             left on the table, per year.
     """
     what, title, subtitle = LOSS_WORDS[loss]
+    if loss == "distance":  # shown as what it is the square of: a share of wealth
+        losses = losses.assign(loss=losses["loss"] ** 0.5)
     base = alt.Chart(losses[losses["loss"] > 0]).encode(
         x=alt.X("last:Q", title="investors seen").axis(format=",d"),
         y=alt.Y("loss:Q", title=f"{what} (log scale)")
@@ -328,7 +344,7 @@ def loss_chart(losses: pd.DataFrame, loss: str = "distance") -> alt.LayerChart:
         tooltip=[
             alt.Tooltip("first:Q", title="from investor", format=",d"),
             alt.Tooltip("last:Q", title="to investor", format=",d"),
-            alt.Tooltip("loss:Q", title=what, format=".3g"),
+            alt.Tooltip("loss:Q", title=what, format=".3~%"),
         ],
     )
     return titled(

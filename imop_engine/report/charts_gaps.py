@@ -8,6 +8,7 @@ import pandas as pd
 from imop_engine.report.charts import frontier_lines
 from imop_engine.report.charts_people import tail_chart
 from imop_engine.report.style import (
+    BAR,
     BLUE,
     GREY,
     HEIGHT,
@@ -16,6 +17,7 @@ from imop_engine.report.style import (
     percent,
     return_axis,
     risk_axis,
+    rows_height,
     text,
     titled,
 )
@@ -23,6 +25,19 @@ from imop_engine.report.style import (
 AXIS = "return left on the table (% per year)"
 # Hundredths of a per cent matter here; zeros at the end do not.
 DIGITS = ".3~%"
+LEAST_POINTS = 0.05  # fewer basis points would read as 0.0
+
+
+def gap_label(points: float) -> str:
+    """What stands beside an arrow.
+
+    Args:
+        points: The gap, in basis points a year.
+
+    >>> gap_label(26.2), gap_label(0.0084)
+    ('+26.2 basis points a year', 'next to nothing')
+    """
+    return f"+{points:,.1f} basis points a year" if points >= LEAST_POINTS else "next to nothing"
 
 
 def gap_chart(
@@ -85,7 +100,7 @@ def gap_chart(
     first = arrows.head(1)
     label = first.assign(
         middle=(first["return"] + first["return_to"]) / 2,
-        said=[f"+{row.gap:.2%} a year ({row.points:.3g} bp)" for row in first.itertuples()],
+        said=[gap_label(float(points)) for points in first["points"].to_numpy()],
     )
     layers.append(
         alt.Chart(label)
@@ -141,7 +156,7 @@ def gap_segment_chart(segments: pd.DataFrame, attribute: str) -> alt.LayerChart:
     )
     return titled(
         [
-            base.mark_bar(color=BLUE, opacity=0.8).encode(
+            base.mark_bar(color=BLUE, opacity=0.8, size=BAR).encode(
                 x=alt.X("mean_gap:Q", title=AXIS).axis(format=DIGITS).scale(zero=True)
             ),
             base.mark_tick(color=VERMILLION, thickness=3, size=16).encode(
@@ -150,5 +165,5 @@ def gap_segment_chart(segments: pd.DataFrame, attribute: str) -> alt.LayerChart:
         ],
         f"Left on the table by {attribute} (% per year)",
         "Bar: mean; tick: median",
-        max(180, 110 + 26 * len(segments)),
+        rows_height(len(segments)),
     )

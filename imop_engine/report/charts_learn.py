@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 
 from imop_engine.report.style import (
+    BAR,
     BLUE,
     ESTIMATED,
     GREY,
@@ -17,6 +18,7 @@ from imop_engine.report.style import (
     TRUE,
     VERMILLION,
     asset_colour,
+    first_rows,
     number,
     percent,
     rows_height,
@@ -25,6 +27,7 @@ from imop_engine.report.style import (
     titled,
 )
 
+SURE = ("identified", "anchored", "relative")  # statuses with an interval
 ENDS = ("estimate", "low", "high")
 # Shapes of the marks in the chart of intervals, so that nobody has to rely on colour.
 SHAPES = {TRUE: "diamond", ESTIMATED: "circle", HISTORY: "square", IMPLIED: "triangle-up"}
@@ -43,11 +46,11 @@ def settling_chart(trail: pd.DataFrame, *, period: str = "per year") -> alt.Laye
             # Most happens at the start, so the start gets the room.
             x=alt.X("seen:Q", title="portfolios seen (log scale)")
             .axis(format="~s", tickCount=5)
-            .scale(type="log"),
+            .scale(type="log", nice=False),
             y=alt.Y("estimate:Q", title=f"expected return (% {period})")
             .axis(format="%")
             .scale(zero=False),
-            color=asset_colour(assets),
+            color=asset_colour(trail, assets),
             detail="asset:N",
             tooltip=[
                 text("asset", "asset"),
@@ -56,10 +59,20 @@ def settling_chart(trail: pd.DataFrame, *, period: str = "per year") -> alt.Laye
             ],
         )
     )
+    ends = (
+        alt.Chart(trail.drop_duplicates("asset", keep="last"))
+        .mark_point(filled=True, size=70, opacity=1.0)
+        .encode(
+            x=alt.X("seen:Q", title="portfolios seen (log scale)"),
+            y=alt.Y("estimate:Q", title=f"expected return (% {period})"),
+            color=asset_colour(trail, assets),
+            tooltip=[text("asset", "asset"), percent("estimate", "estimate at the end")],
+        )
+    )
     return titled(
-        [lines],
+        [lines, ends],
         f"Estimates settling (% {period})",
-        "Flat: no longer moved by new portfolios",
+        "Dot: where it ended, as in the table of returns",
     )
 
 
@@ -69,6 +82,8 @@ def interval_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.La
     `returns` has asset, estimate, low, high and status, and any of true, history and implied. An
     interval that has no end on one side reaches to the edge of the chart there.
     """
+    known, seen = returns["status"].isin(SURE), returns.get("investors", returns["asset"].map(len))
+    returns, left_out = first_rows(returns, known, seen)
     order = list(returns["asset"])
     y = alt.Y("asset:N", title=None, sort=order).axis(labelOverlap=False, labelLimit=130)
     title = f"expected return (% {period})"
@@ -82,22 +97,27 @@ def interval_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.La
         *(percent(name, name) for name in others),
     ]
     returns = _with_words(returns)
+    closed = _closed(returns, others)
+    sure = closed["status"].isin(SURE)
+    x = alt.X("from:Q", title=title).axis(format="%").scale(zero=False)
     bars = (
-        alt.Chart(_closed(returns, others))
-        .mark_rule(strokeWidth=6, opacity=0.35, strokeCap="round")
-        .encode(
-            x=alt.X("from:Q", title=title).axis(format="%").scale(zero=False),
-            x2="to:Q",
-            y=y,
-            color=alt.condition(
-                alt.FieldOneOfPredicate("status", ["identified", "anchored"]),
-                alt.value(BLUE),
-                alt.value(GREY),
-            ),
-            tooltip=tooltip,
-        )
+        alt.Chart(closed[sure])
+        .mark_rule(strokeWidth=6, opacity=0.35, strokeCap="round", color=BLUE)
+        .encode(x=x, x2="to:Q", y=y, tooltip=tooltip)
     )
-    layers = [bars]
+    # What is only bounded is no interval: a thin dashed line up to an end stop, and no bar.
+    reach = (
+        alt.Chart(closed[~sure])
+        .mark_rule(strokeWidth=1, strokeDash=[2, 3], color=GREY)
+        .encode(x=x, x2="to:Q", y=y, tooltip=tooltip)
+    )
+    stops = [
+        alt.Chart(closed[~sure & closed[end].notna()])
+        .mark_tick(thickness=2, size=BAR, color=GREY)
+        .encode(x=alt.X(f"{column}:Q", title=title), y=y, tooltip=tooltip)
+        for end, column in (("low", "from"), ("high", "to"))
+    ]
+    layers = [bars, reach, *stops]
     shown = [ESTIMATED, *others]
     for series in [*reversed(others), ESTIMATED]:
         column = "estimate" if series == ESTIMATED else series
@@ -121,7 +141,7 @@ def interval_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.La
     return titled(
         layers,
         f"Returns and their intervals (% {period})",
-        "Blue bar: fixed by the portfolios; grey: only bounded",
+        left_out or "Bar: interval; dashed: only known up to the stop",
         rows_height(len(order)),
     )
 
@@ -143,7 +163,7 @@ def _closed(returns: pd.DataFrame, others: list[str]) -> pd.DataFrame:
     What is only bounded reaches to the edge of what anybody may believe, and would leave a corner
     of the chart for the numbers that are known.
     """
-    sure = returns["status"].isin(["identified", "anchored"])
+    sure = returns["status"].isin(SURE)
     ends = returns.loc[sure, ["low", "high"]].to_numpy(dtype=float)
     points = returns[["estimate", *others]].to_numpy(dtype=float)
     known = pd.Series([*points.ravel(), *ends.ravel()]).replace(
@@ -173,7 +193,7 @@ def transition_chart(composition: pd.DataFrame, *, period: str = "per year") -> 
             .axis(format="%")
             .stack("zero")
             .scale(domain=[0, 1]),
-            color=asset_colour(assets),
+            color=asset_colour(composition, assets),
             order=alt.Order("order:Q"),
             tooltip=[
                 text("asset", "asset"),

@@ -8,11 +8,13 @@ import pandas as pd
 from imop_engine.report.frames_market import AVERAGE
 from imop_engine.report.style import (
     AMBER,
+    BAR,
     BLUE,
     GREY,
     HISTORY,
     LINES,
     VERMILLION,
+    first_rows,
     percent,
     return_axis,
     risk_axis,
@@ -118,6 +120,36 @@ def correlation_chart(pairs: pd.DataFrame) -> alt.LayerChart:
     )
 
 
+def correlation_counts_chart(bins: pd.DataFrame) -> alt.LayerChart:
+    """How many pairs of assets move together how closely, for markets with many assets.
+
+    `bins` has low, high, count and share (of the pairs).
+    """
+    bars = (
+        alt.Chart(bins)
+        .mark_rect(color=BLUE, opacity=0.85, stroke="white", strokeWidth=0.5)
+        .encode(
+            x=alt.X("low:Q", title="correlation of two assets")
+            .scale(domain=[-1, 1], nice=False)
+            .axis(format="+.1f"),
+            x2="high:Q",
+            y=alt.Y("share:Q", title="share of all pairs (%)").axis(format="%"),
+            y2=alt.Y2(datum=0),
+            tooltip=[
+                alt.Tooltip("low:Q", title="from", format="+.2f"),
+                alt.Tooltip("high:Q", title="to", format="+.2f"),
+                alt.Tooltip("count:Q", title="pairs", format=",d"),
+                percent("share", "share of all pairs", 1),
+            ],
+        )
+    )
+    return titled(
+        [bars],
+        "Correlation of the assets (−1 to 1)",
+        "How many pairs move together how closely; the closest are in the table",
+    )
+
+
 def growth_chart(growth: pd.DataFrame) -> alt.LayerChart:
     """What one unit of money became in each asset, and in all of them equally.
 
@@ -165,9 +197,10 @@ def moments_chart(assets: pd.DataFrame, *, period: str = "per year") -> alt.Laye
 
     `assets` has asset, risk and return.
     """
+    assets, left_out = first_rows(assets, assets["return"])
     bars = (
         alt.Chart(assets)
-        .mark_bar(color=BLUE, opacity=0.85)
+        .mark_bar(color=BLUE, opacity=0.85, size=BAR)
         .encode(
             x=alt.X("return:Q", title=f"expected return (% {period})").axis(format="%"),
             y=alt.Y("asset:N", title=None, sort=list(assets["asset"])),
@@ -177,6 +210,6 @@ def moments_chart(assets: pd.DataFrame, *, period: str = "per year") -> alt.Laye
     return titled(
         [bars],
         f"Expected returns (% {period})",
-        "As given; there is no history behind these numbers",
+        left_out or "As given; there is no history behind these numbers",
         rows_height(len(assets)),
     )

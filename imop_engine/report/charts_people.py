@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import altair as alt
 import pandas as pd
 
 from imop_engine.report.charts import frontier_lines
 from imop_engine.report.style import (
     AMBER,
+    BAR,
     BLUE,
     GREEN,
     GREY,
     HEIGHT,
     SKY,
     VERMILLION,
+    first_rows,
     number,
     percent,
     return_axis,
@@ -26,6 +30,10 @@ from imop_engine.report.style import (
 # Names of the selections that a page reads back.
 PICK = "pick"
 BRUSH = "brush"
+# A bar is chosen if its middle is: its left edge, which the brush itself compares, is its
+# neighbour's right one.
+MIDDLE = "(datum.low + datum.high) / 2"
+INSIDE = f"!{BRUSH}.low || ({MIDDLE} >= {BRUSH}.low[0] && {MIDDLE} <= {BRUSH}.low[1])"
 
 
 def cloud_chart(
@@ -77,7 +85,7 @@ def cloud_chart(
     chart = titled(
         layers,
         f"Investors by risk and return (% {period})",
-        "One dot an investor; click one to see what she holds"
+        "One dot an investor; click one to see what is held"
         if pick
         else "One dot an investor; blue: those chosen",
     )
@@ -131,6 +139,7 @@ def holdings_chart(average: pd.DataFrame) -> alt.LayerChart:
 
     `average` has asset, share (mean of portfolios) and held_by (share of investors).
     """
+    average, left_out = first_rows(average, average["share"])
     y = alt.Y("asset:N", title=None, sort=list(average["asset"])).axis(labelLimit=130)
     tooltip = [
         text("asset", "asset"),
@@ -139,9 +148,9 @@ def holdings_chart(average: pd.DataFrame) -> alt.LayerChart:
     ]
     bars = (
         alt.Chart(average)
-        .mark_bar(color=BLUE, opacity=0.85)
+        .mark_bar(color=BLUE, opacity=0.85, size=BAR)
         .encode(
-            x=alt.X("share:Q", title="share (%)").axis(format="%"),
+            x=alt.X("share:Q", title="share (%)").axis(format="%").scale(domain=[0, 1]),
             y=y,
             tooltip=tooltip,
         )
@@ -154,7 +163,7 @@ def holdings_chart(average: pd.DataFrame) -> alt.LayerChart:
     return titled(
         [bars, ticks],
         "What investors hold (% of the portfolio)",
-        "Bar: average; tick: share who hold any",
+        left_out or "Bar: average; tick: share who hold any",
         rows_height(len(average)),
     )
 
@@ -164,6 +173,7 @@ def composition_chart(holdings: pd.DataFrame, investor: str) -> alt.LayerChart:
 
     `holdings` has asset and held, and may have explained.
     """
+    holdings, left_out = first_rows(holdings, holdings["held"])
     order = list(holdings["asset"])
     y = alt.Y("asset:N", title=None, sort=order).axis(labelLimit=130, labelOverlap=False)
     known = "explained" in holdings.columns
@@ -172,9 +182,11 @@ def composition_chart(holdings: pd.DataFrame, investor: str) -> alt.LayerChart:
         tooltip.append(percent("explained", "nearest efficient", 1))
     bars = (
         alt.Chart(holdings)
-        .mark_bar(color=BLUE, opacity=0.8)
+        .mark_bar(color=BLUE, opacity=0.8, size=BAR)
         .encode(
-            x=alt.X("held:Q", title="share of the portfolio (%)").axis(format="%"),
+            x=alt.X("held:Q", title="share of the portfolio (%)")
+            .axis(format="%")
+            .scale(domain=[0, _most_share(holdings)]),
             y=y,
             tooltip=tooltip,
         )
@@ -191,9 +203,17 @@ def composition_chart(holdings: pd.DataFrame, investor: str) -> alt.LayerChart:
     return titled(
         layers,
         f"Portfolio of {investor} (% of the portfolio)",
-        "Bar: held; tick: nearest efficient portfolio" if known else "What she holds",
-        130 + 22 * len(order),
+        left_out
+        or ("Bar: held; tick: nearest efficient portfolio" if known else "What the investor holds"),
+        rows_height(len(order)),
     )
+
+
+def _most_share(holdings: pd.DataFrame) -> float:
+    """Where an axis of shares ends: a tenth beyond the largest, and never beyond all there is."""
+    columns = [name for name in ("held", "explained") if name in holdings.columns]
+    largest = float(holdings[columns].max().max())
+    return min(1.0, math.ceil(10.0 * largest + 0.5) / 10.0)
 
 
 def preference_chart(
@@ -231,10 +251,10 @@ def preference_chart(
             x2="high:Q",
             y=alt.Y("share:Q", title="share of investors (%)").axis(format="%").scale(zero=True),
             y2=alt.Y2(datum=0),
-            color=alt.condition(drag, alt.value(BLUE), alt.value(SKY))
+            color=alt.condition(INSIDE, alt.value(BLUE), alt.value(SKY))
             if brush
             else alt.value(BLUE),
-            opacity=alt.condition(drag, alt.value(0.85), alt.value(0.35))
+            opacity=alt.condition(INSIDE, alt.value(0.85), alt.value(0.35))
             if brush
             else alt.value(0.8),
             tooltip=[
@@ -300,7 +320,7 @@ def segment_chart(segments: pd.DataFrame, attribute: str) -> alt.LayerChart:
         ],
         f"Mean weight by {attribute} (0 to 1)",
         "Bar: interval of the mean",
-        max(180, 110 + 26 * len(segments)),
+        rows_height(len(segments)),
     )
 
 
@@ -312,8 +332,8 @@ def distance_chart(bins: pd.DataFrame, threshold: float) -> alt.LayerChart:
     return tail_chart(
         bins,
         threshold,
-        axis="distance from the frontier (share of wealth)",
-        form=".3~g",
+        axis="distance from the frontier (% of wealth)",
+        form=".3~%",
         title="Distance to the frontier (investors)",
     )
 

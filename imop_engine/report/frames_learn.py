@@ -25,6 +25,9 @@ LIVE_POINTS: Final = 50
 LIVE_CURVES: Final = 6
 LIVE_ROUNDS: Final = 120
 COMPOSITION_POINTS: Final = 120
+BAND_POINTS: Final = 100
+INFORMED: Final = ("identified", "anchored", "relative")
+MOSTLY_FIXED: Final = 0.95  # share of a portfolio in assets whose return is fixed
 
 
 def losses(trail: Sequence[Any]) -> pd.DataFrame:
@@ -37,32 +40,66 @@ def losses(trail: Sequence[Any]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["first", "last", "loss"])
 
 
-def estimates(trail: Sequence[Any], names: Sequence[str]) -> pd.DataFrame:
-    """seen, asset, estimate: the assets that moved most have lines, at most MOST_ASSETS."""
+def named_assets(names: Sequence[str], portfolios: Any) -> list[str]:
+    """The assets that have a colour of their own in every chart: those held most, in their order.
+
+    Args:
+        names: All assets.
+        portfolios: Holdings, one row for each investor.
+    """
+    held = np.asarray(portfolios, dtype=float)
+    if len(names) <= MOST_ASSETS or not len(held):
+        return list(names[:MOST_ASSETS])
+    most = np.argsort(-held.mean(axis=0), kind="stable")[: MOST_ASSETS - 1]
+    return [names[i] for i in np.sort(most)]
+
+
+def estimates(
+    trail: Sequence[Any], names: Sequence[str], coloured: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """seen, asset, estimate, place: a line for each asset that has a colour.
+
+    Args:
+        trail: What was estimated after how many portfolios.
+        names: The assets.
+        coloured: Those with a colour of their own (`named_assets`); None takes those that moved
+            most, at most MOST_ASSETS.
+    """
     # A logarithm has no zero: before the first portfolio there is nothing to see anyway.
     begun = [step for step in trail if step.done > 0] or list(trail)
     theta = np.array([step.theta for step in begun])
     seen = np.array([max(1, step.done) for step in begun])
-    moved = np.abs(theta - theta[-1]).max(axis=0)
-    shown = np.sort(np.argsort(-moved, kind="stable")[:MOST_ASSETS])
+    if coloured is None:
+        moved = np.abs(theta - theta[-1]).max(axis=0)
+        shown = np.sort(np.argsort(-moved, kind="stable")[:MOST_ASSETS])
+    else:
+        shown = np.array([list(names).index(name) for name in coloured], dtype=int)
     return pd.DataFrame(
         {
             "seen": np.tile(seen, len(shown)),
             "asset": np.repeat([names[i] for i in shown], len(seen)),
             "estimate": theta[:, shown].T.ravel(),
+            "place": np.repeat(np.arange(len(shown)), len(seen)),
         }
     )
 
 
 def kept_estimates(study: Any) -> pd.DataFrame | None:
-    """seen, asset, estimate while a finished study learned; None where that was not kept."""
+    """seen, asset, estimate, place while a finished study learned; None where that was not kept.
+
+    The last point of each line is what the table of returns says; a return that is only bounded
+    has no such point, as it has no estimate.
+    """
     history = study.state.learned.history
     rounds, thetas = history.rounds, history.theta
     if len(rounds) < 2:
         return None
     keep = np.unique(np.geomspace(1, len(rounds), LIVE_ROUNDS).astype(int)) - 1
     points = [_EstimateAfter(int(rounds[i]), thetas[i]) for i in keep]
-    return estimates(points, study.problem.names)
+    last = _EstimateAfter(int(rounds[-1]), study.frame_returns["estimate"].to_numpy(dtype=float))
+    coloured = named_assets(study.problem.names, study.decisions)
+    table = estimates([*points, last], study.problem.names, coloured)
+    return table.dropna(subset="estimate").reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +131,24 @@ def moving_curves(problem: Problem, trail: Sequence[Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def composition(frontier: Frontier) -> pd.DataFrame:
-    """risk, weight, asset, share, order along a frontier; small assets together as OTHERS."""
+def composition(frontier: Frontier, coloured: Sequence[str] | None = None) -> pd.DataFrame:
+    """risk, weight, asset, share, order, place along a frontier; the rest together as OTHERS.
+
+    Args:
+        frontier: Of a portfolio problem.
+        coloured: Assets with a colour of their own (`named_assets`); None takes those of which the
+            frontier has most.
+    """
     weights, portfolios = frontier.sample(COMPOSITION_POINTS)
     names = list(frontier.problem.names)
     largest = np.argsort(-portfolios.max(axis=0), kind="stable")
     held = [i for i in largest if portfolios[:, i].max() > 0]
     own = held if len(held) <= MOST_ASSETS else held[: MOST_ASSETS - 1]
+    places = list(names) if coloured is None else list(coloured)
+    if coloured is not None:
+        own = [i for i in held if names[i] in places]
+    else:
+        places = [names[i] for i in sorted(own)]
     rest = [i for i in held if i not in own]
     # Stacked from what careful investors hold to what bold ones hold, so that areas flow.
     centre = {i: float(np.average(np.arange(len(weights)), weights=portfolios[:, i])) for i in own}
@@ -110,7 +158,16 @@ def composition(frontier: Frontier) -> pd.DataFrame:
         columns.append((OTHERS, portfolios[:, rest].sum(axis=1)))
     risk = risk_of(frontier.problem, portfolios)
     parts = [
-        pd.DataFrame({"risk": risk, "weight": weights, "asset": name, "share": share, "order": k})
+        pd.DataFrame(
+            {
+                "risk": risk,
+                "weight": weights,
+                "asset": name,
+                "share": share,
+                "order": k,
+                "place": places.index(name) if name in places else -1,
+            }
+        )
         for k, (name, share) in enumerate(columns)
     ]
     return pd.concat(parts, ignore_index=True)
@@ -205,11 +262,19 @@ def fixed_error(returns: pd.DataFrame) -> float | None:
 
 
 def band(study: Any) -> pd.DataFrame | None:
-    """risk, low, high: where the estimated frontier lies; None where that cannot be said."""
-    if study.identification is None:
+    """risk, low, high: where the estimated frontier lies; None where that cannot be said.
+
+    Only where it is made of assets whose return the portfolios fix: elsewhere it could lie
+    anywhere within the bounds, and a band would say no more than that.
+    """
+    known = study.identification
+    if known is None:
         return None
-    table: pd.DataFrame = study.identification.band(study.frontier)
-    return table[["risk", "low", "high"]]
+    table: pd.DataFrame = known.band(study.frontier, BAND_POINTS)
+    _, portfolios = study.frontier.sample(BAND_POINTS)
+    informed = np.array([status in INFORMED for status in known.status])
+    fixed = portfolios[:, informed].sum(axis=1) >= MOSTLY_FIXED
+    return table.loc[fixed, ["risk", "low", "high"]].reset_index(drop=True) if fixed.any() else None
 
 
 def _text(form: str | Callable[[float], str], value: float) -> str:

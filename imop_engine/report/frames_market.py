@@ -15,6 +15,7 @@ AVERAGE: Final = "all assets equally"
 GROWTH_POINTS: Final = 120
 # Lines in one chart; beyond this they are a cloud.
 GROWTH_ASSETS: Final = 30
+CORRELATION_BINS: Final = 40
 
 # Room that labels take, as shares of the chart's width and height on half a laptop's screen.
 LETTER, LONGEST, DOT, LINE = 0.03, 0.3, 0.04, 0.05
@@ -85,3 +86,29 @@ def growth(history: pd.DataFrame) -> pd.DataFrame:
     long = value.reset_index().melt("date", var_name="asset", value_name="value")
     # A logarithm has no zero: an asset that lost everything ends there.
     return long[long["value"] > 0].reset_index(drop=True)
+
+
+def correlation_counts(pairs: pd.DataFrame) -> pd.DataFrame:
+    """low, high, count, share: pairs of different assets by their correlation."""
+    values = _each_once(pairs)["correlation"].to_numpy(dtype=float)
+    count, edges = np.histogram(values, bins=np.linspace(-1.0, 1.0, CORRELATION_BINS + 1))
+    share = count / max(1, int(count.sum()))
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "count": count, "share": share})
+
+
+def closest_pairs(pairs: pd.DataFrame, most: int = 50) -> pd.DataFrame:
+    """asset, other, correlation: the pairs that move together most, each once.
+
+    Args:
+        pairs: As `correlations` makes them.
+        most: How many.
+    """
+    once = _each_once(pairs)
+    order = (-once["correlation"].abs()).argsort(kind="stable")
+    return once.iloc[order[:most]].reset_index(drop=True)
+
+
+def _each_once(pairs: pd.DataFrame) -> pd.DataFrame:
+    n = round(len(pairs) ** 0.5)
+    first, second = np.divmod(np.arange(len(pairs)), n)
+    return pairs[first < second].reset_index(drop=True)

@@ -246,6 +246,33 @@ def between(values: ArrayLike, low: float, high: float) -> Flags:
     return (array >= low) & (array <= high)
 
 
+def brushed(bins: pd.DataFrame, low: float, high: float) -> tuple[float, float] | None:
+    """The ends of the bars whose middle was brushed; None where no bar's is.
+
+    Args:
+        bins: With low and high, in order.
+        low: Where the brush begins.
+        high: Where it ends.
+    """
+    middle = (bins["low"] + bins["high"]) / 2
+    inside = bins[(middle >= low) & (middle <= high)]
+    if inside.empty:
+        return None
+    return float(inside["low"].iloc[0]), float(inside["high"].iloc[-1])
+
+
+def with_outside(bins: pd.DataFrame, bars: tuple[float, float]) -> tuple[float, float]:
+    """The same ends without a limit where the outermost bar is among them.
+
+    Args:
+        bins: With low and high, in order; what lies beyond is counted in the outermost.
+        bars: The ends of those that were chosen.
+    """
+    low = -np.inf if bars[0] <= float(bins["low"].iloc[0]) else bars[0]
+    high = np.inf if bars[1] >= float(bins["high"].iloc[-1]) else bars[1]
+    return low, high
+
+
 def thinned(table: pd.DataFrame, most: int, first: Flags | None = None) -> pd.DataFrame:
     """At most `most` rows, evenly spread; up to half of them are those flagged.
 

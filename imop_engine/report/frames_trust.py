@@ -96,17 +96,23 @@ def neighbours_table(study: Study) -> pd.DataFrame:
 
 
 def ways_table(study: Study) -> pd.DataFrame:
-    """way, explained, chosen: what each way explains of investors it was not fitted to."""
-    found = None if study.estimate is None else study.estimate.found
-    if found is None:
-        return pd.DataFrame(columns=["way", "explained", "chosen"])
-    return pd.DataFrame(
-        [
-            {"way": way, "explained": share, "chosen": way == found.way}
-            for way, share in found.explained.items()
-        ],
-        columns=["way", "explained", "chosen"],
-    )
+    """way, explained, chosen: what each way explains of investors it was not fitted to.
+
+    Under the covariance of the history, and in a row of its own under the one fitted too, where
+    that was taken.
+    """
+    columns = ["way", "explained", "chosen"]
+    if study.estimate is None:
+        return pd.DataFrame(columns=columns)
+    found, joint = study.estimate.found, study.estimate.joint
+    rows = [
+        {"way": way, "explained": share, "chosen": way == found.way and joint is None}
+        for way, share in found.explained.items()
+    ]
+    if joint is not None:
+        fitted = f"{found.way}, covariance fitted too"
+        rows.append({"way": fitted, "explained": study.estimate.explained, "chosen": True})
+    return pd.DataFrame(rows, columns=columns)
 
 
 def fitted_covariance(study: Study) -> pd.DataFrame | None:

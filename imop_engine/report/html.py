@@ -7,6 +7,7 @@ connections besides.
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,9 @@ from imop_engine.errors import ImopError
 from imop_engine.inference.estimators import BELIEFS
 from imop_engine.inference.gaps import Gaps, gap_segments
 from imop_engine.inference.preferences import preference_segments
+from imop_engine.report.facts import UNITS, settings_text
 from imop_engine.report.html_groups import group_values
+from imop_engine.report.html_limits import limit_values
 from imop_engine.report.html_table import Column, table_of
 from imop_engine.report.html_trust import (
     error_model,
@@ -49,12 +52,13 @@ MOST_GROUPS: Final = 12
 LEARNED_STATUSES: Final = ("identified", "anchored")
 
 
-def html_report(study: Study, *, command: str = "") -> str:
+def html_report(study: Study, *, command: str = "", made: dt.date | None = None) -> str:
     """The report of a study as one HTML page.
 
     Args:
         study: A finished or stopped study.
         command: The line of the shell that makes the report again; "" leaves it out.
+        made: The day that stands on it; None: none.
 
     Returns:
         The page as text: drawings and style are inside, nothing is fetched.
@@ -64,6 +68,8 @@ def html_report(study: Study, *, command: str = "") -> str:
         "report.html.j2",
         title=study.settings.title or "What these investors believe",
         command=command,
+        made="" if made is None else made.isoformat(),
+        units=UNITS,
         learned_statuses=LEARNED_STATUSES,
         trust=verdict_values(study),
         **_opening(study),
@@ -75,6 +81,7 @@ def html_report(study: Study, *, command: str = "") -> str:
         **_frontier(study),
         **_people(study),
         groups=group_values(study.groups),
+        limits=limit_values(study.limit_prices),
         left=_left(study),
         **_again(study),
     )
@@ -201,7 +208,7 @@ def _frontier(study: Study) -> dict[str, Any]:
     ]
     if study.data.truth is not None:
         curves.append(curve(study.problem, study.data.truth.to_numpy(), TRUE))
-    dots = cloud(study.problem, study.theta, study.decisions)
+    dots = cloud(study.problem, study.theta, study.adjusted_decisions)
     chart = frontier_chart(pd.concat(curves, ignore_index=True), dots, band=band(study))
     label = "Estimated efficient frontier with the investors' portfolios"
     return {"fit": study.fit.sentence(), "frontier_drawing": svg(chart, "frontier", label)}
@@ -239,8 +246,8 @@ def _left(study: Study) -> dict[str, Any] | None:
 
     arrows = gap_chart(
         curve(study.problem, study.theta, ESTIMATED),
-        gap_arrows(study.frontier, study.decisions, gaps),
-        cloud(study.problem, study.theta, study.decisions),
+        gap_arrows(study.frontier, study.complete_decisions, gaps),
+        cloud(study.problem, study.theta, study.complete_decisions),
     )
     counts = gap_histogram_chart(gap_histogram(gaps), gaps.threshold)
     return {
@@ -260,7 +267,7 @@ def _gap_outliers(study: Study, gaps: Gaps) -> dict[str, Any] | None:
         Column("investor", "investor", str, numeric=False),
         Column("gap", "left on the table, per year", _fine_percent),
         Column("gap_points", "basis points", points_cell),
-        Column("sell", "her efficient twin has less of", str, numeric=False),
+        Column("sell", "the efficient portfolio has less of", str, numeric=False),
         Column("buy", "and more of", str, numeric=False),
     ]
     return {
@@ -270,15 +277,9 @@ def _gap_outliers(study: Study, gaps: Gaps) -> dict[str, Any] | None:
 
 
 def _again(study: Study) -> dict[str, Any]:
-    settings = study.settings.to_dict()
-    shown = ", ".join(
-        f"{name} {value}"
-        for name, value in settings.items()
-        if name not in ("title", "notes", "anchors") and value is not None
-    )
     figures = study.figures
     return {
-        "settings": shown,
+        "settings": settings_text(study),
         "effort": run.effort(figures["updates"], figures["certified"], figures["seconds"]),
         "packages": ", ".join(f"{name} {version}" for name, version in versions().items()),
     }
@@ -364,7 +365,7 @@ def _outliers(study: Study) -> dict[str, Any] | None:
         return None
     columns = [
         Column("id", "investor", str, numeric=False),
-        Column("distance", "distance", number_cell),
+        Column("distance", "distance", percent_cell),
         Column("asset", "held most differently", str, numeric=False),
         Column("gap", "held minus explained", percent_cell),
     ]

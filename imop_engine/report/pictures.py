@@ -21,7 +21,9 @@ def render(chart: Any, ending: str) -> bytes:
     """The chart as a picture; `ending` is "svg" or "png"."""
     import vl_convert
 
-    plain = chart.properties(width=WIDTH).to_dict()
+    from imop_engine.report.style import plain_spec
+
+    plain = plain_spec(chart.properties(width=WIDTH))
     plain["config"] = {**plain.get("config", {}), **CONFIG}
     if ending == "svg":
         return str(vl_convert.vegalite_to_svg(plain)).encode()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from imop_engine.report.frames_learn import OTHERS
@@ -41,7 +42,11 @@ LINES: Final[dict[str, dict[str, Any]]] = {
 ASSET_COLOURS: Final = (BLUE, AMBER, GREEN, MAUVE, SKY, VERMILLION, YELLOW, VIOLET)
 
 HEIGHT: Final = 380
-ROW_HEIGHT: Final = 22
+ROW_HEIGHT: Final = 24
+BAR: Final = 14  # pixels of a bar, whatever the number of rows
+AROUND_ROWS: Final = 132  # what title, legend and axis take
+LEAST_ROWS: Final = 3
+MOST_ROWS: Final = 40  # beyond them a chart is taller than a screen; tables have the rest
 
 
 def titled(
@@ -108,9 +113,19 @@ def series_colour(present: Iterable[str]) -> alt.Color:
     )
 
 
-def asset_colour(assets: Sequence[str]) -> alt.Color:
-    """A colour for each asset in the order given; OTHERS is grey."""
-    colours = dict(zip([a for a in assets if a != OTHERS], ASSET_COLOURS, strict=False))
+def asset_colour(table: pd.DataFrame, assets: Sequence[str]) -> alt.Color:
+    """The colour of each asset, the same in every chart; OTHERS is grey.
+
+    Args:
+        table: With asset and place, which is the asset's colour; below zero it has none.
+        assets: In the order of the legend.
+    """
+    places = table.drop_duplicates("asset").set_index("asset")["place"]
+    colours = {
+        name: ASSET_COLOURS[int(place) % len(ASSET_COLOURS)]
+        for name, place in places.items()
+        if place >= 0 and name != OTHERS
+    }
     return (
         alt.Color("asset:N", title=None)
         .scale(domain=list(assets), range=[colours.get(asset, GREY) for asset in assets])
@@ -146,13 +161,42 @@ def text(field: str, title: str) -> alt.Tooltip:
 
 
 def rows_height(rows: int) -> int:
-    """Height at which that many names have a line each and every one is readable."""
-    return max(HEIGHT, HEIGHT // 3 + ROW_HEIGHT * rows)
+    """Height at which that many names have a line each, as high in one chart as in another."""
+    return AROUND_ROWS + ROW_HEIGHT * max(rows, LEAST_ROWS)
+
+
+def first_rows(table: pd.DataFrame, *important: pd.Series[Any]) -> tuple[pd.DataFrame, str]:
+    """The rows that a chart draws, and what it says of the others.
+
+    Args:
+        table: One row for each line of the chart.
+        *important: What decides where there are more than MOST_ROWS, larger is drawn first.
+
+    Returns:
+        The table in its order, at most MOST_ROWS long; "" where that is all of it.
+    """
+    if len(table) <= MOST_ROWS:
+        return table, ""
+    keys = [-one.astype(float).to_numpy() for one in reversed(important)]
+    chosen = np.sort(np.lexsort(keys)[:MOST_ROWS])
+    return table.iloc[chosen], f"{MOST_ROWS} of {len(table)}; the table has all"
 
 
 def frame(chart: alt.LayerChart) -> list[pd.DataFrame]:
     """The tables a chart is drawn from."""
     return [layer.data for layer in chart.layer if isinstance(layer.data, pd.DataFrame)]
+
+
+def plain_spec(chart: alt.LayerChart, *, validate: bool = True) -> dict[str, Any]:
+    """The chart as plain Vega-Lite, however many rows its tables have.
+
+    Args:
+        chart: Any of ours; those with many rows count or leave out what no eye would see.
+        validate: Whether to check it against the schema.
+    """
+    with alt.data_transformers.enable("default", max_rows=None):
+        result: dict[str, Any] = chart.to_dict(validate=validate)
+    return result
 
 
 def stable_spec(chart: alt.LayerChart) -> dict[str, Any]:
@@ -162,7 +206,7 @@ def stable_spec(chart: alt.LayerChart) -> dict[str, Any]:
     chart with new data must find the old names again, or it has to build the chart again.
     """
     # The tests check every chart against the schema; doing so again would double the time.
-    plain: dict[str, Any] = chart.to_dict(validate=False)
+    plain = plain_spec(chart, validate=False)
     names = {old: f"rows{i}" for i, old in enumerate(plain.get("datasets", {}))}
     views: dict[str, str] = {}
 

@@ -46,7 +46,9 @@ def svg(chart: Any, name: str, label: str, width: int = WIDTH) -> Markup:
     """
     import vl_convert
 
-    plain = chart.properties(width=width).to_dict()
+    from imop_engine.report.style import plain_spec
+
+    plain = plain_spec(chart.properties(width=width))
     plain["config"] = {**plain.get("config", {}), **CONFIG}
     drawn = str(vl_convert.vegalite_to_svg(plain))
     drawn = _ID.sub(lambda found: f"{found[1]}{name}-{found[2]}", drawn)

@@ -47,6 +47,9 @@ def way_sentences(study: Study) -> list[str]:
     said = [say.way_sentence(estimate.found.way, asked, estimate.explained)]
     if study.dispersion is not None:
         said.append(say.dispersion_sentence(study.dispersion))
+    if study.own_tilts is not None:
+        tilts = study.own_tilts
+        said.append(say.tilts_sentence(tilts.sd, tilts.changing_sd, tilts.investors))
     if estimate.joint is not None and estimate.periods is not None:
         said.append(say.covariance_sentence(estimate.periods))
     return said

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from imop_engine.sentences.numbers import percent
 
+SIGN_OPEN = 0.5  # error of the anchors' difference, as a share of it: two standard errors apart
+
 
 class Finding(NamedTuple):
     """What is the matter, and what helps."""
@@ -55,14 +57,15 @@ def noise_uneven(ratio: float) -> Finding:
     """Some investors err far more than others.
 
     Args:
-        ratio: relative variance of their squared distances over that of errors of one size.
+        ratio: relative variance of their squared distances over that of errors of one size, the
+            furthest one in a hundred left at its limit.
     """
     return Finding(
         sentence=(
-            "Some investors are much further from the frontier than others: their squared "
-            f"distances vary {ratio:.1f} times as much as with errors of one size. Holdings may be "
-            "rescaled from a part of the wealth (cash that is not shown), or come from several "
-            "sources."
+            "Some investors err more than others: even with the furthest left out of account, "
+            f"squared distances to the frontier vary {ratio:.1f} times as much as errors of one "
+            "size make them. Holdings may be rescaled from a part of the wealth (cash that is not "
+            "shown), or come from several sources."
         ),
         remedy=(
             "Give whole portfolios, cash included; take the returns of assets held in small "
@@ -133,8 +136,31 @@ def below_baseline(share: float, baseline: float) -> Finding:
     )
 
 
-def outliers(count: int, total: int, limit: float) -> Finding:
+def outliers(count: int, total: int, limit: float, without_tilts: bool = False) -> Finding:
     """Investors were set aside.
+
+    Args:
+        count: how many.
+        total: of how many.
+        limit: their least distance from the frontier, fractions of wealth.
+        without_tilts: whether distances are those without each investor's own tilt.
+    """
+    how = ", their owners' tilts taken off," if without_tilts else ""
+    return Finding(
+        sentence=(
+            f"{count:,} of {total:,} portfolios are{how} further than {percent(limit)} of wealth "
+            "from the frontier that explains the others, and were set aside; the table of returns "
+            "shows the estimate with them too."
+        ),
+        remedy=(
+            "Look at who they are in the investors' table; learn without trimming if they "
+            "belong to the same population."
+        ),
+    )
+
+
+def outliers_kept(count: int, total: int, limit: float) -> Finding:
+    """Outliers take part, because nobody was to be set aside.
 
     Args:
         count: how many.
@@ -144,13 +170,40 @@ def outliers(count: int, total: int, limit: float) -> Finding:
     return Finding(
         sentence=(
             f"{count:,} of {total:,} portfolios are further than {percent(limit)} of wealth from "
-            "the frontier that explains the others, and were set aside; the table of returns "
-            "shows the estimate with them too."
+            "the frontier, and take part all the same: a few of them can move every return."
         ),
-        remedy=(
-            "Look at who they are in the investors' table; learn without trimming if they "
-            "belong to the same population."
+        remedy="Set outliers aside and learn again, or find out who they are.",
+    )
+
+
+def singular(smallest: float) -> Finding:
+    """A covariance that is not positive definite.
+
+    Args:
+        smallest: its smallest eigenvalue.
+    """
+    return Finding(
+        sentence=(
+            "Some mix of the assets has no risk at all by this covariance (its smallest "
+            f"eigenvalue is {smallest:.1e}), so efficient portfolios cannot be told apart."
         ),
+        remedy="Repair the covariance, shrink it, or leave out assets that are the same.",
+    )
+
+
+def months_left_out(used: int, total: int) -> Finding:
+    """Periods in which an asset has no return are left out.
+
+    Args:
+        used: periods that are used.
+        total: periods of the history.
+    """
+    return Finding(
+        sentence=(
+            f"Only {used:,} of {total:,} periods are used, because in the others some asset has no "
+            "return."
+        ),
+        remedy="Use all months: means and covariances can be estimated from whatever there is.",
     )
 
 
@@ -230,12 +283,42 @@ def anchors_loose(error: float) -> Finding:
     Args:
         error: of the difference between the two anchors, as a share of it.
     """
+    rest = "; differences in sign and ranks do not."
+    if error > SIGN_OPEN:
+        rest = (
+            ". Which of the two returns more is not sure either, as they are less than two "
+            "standard errors apart: ranks hold only if they are the right way round."
+        )
     return Finding(
         sentence=(
             f"The anchors fix the scale of the returns only to ± {percent(error)} (one standard "
-            "error): levels and risk aversions hang on it, differences in sign and ranks do not."
+            f"error): levels and risk aversions hang on it{rest}"
         ),
         remedy="Give two returns that you can defend (with their error), or a longer history.",
+    )
+
+
+def covariance_contradicted(asset: str, before: float, after: float, periods: float) -> Finding:
+    """The portfolios are explained by a covariance that the history all but rules out.
+
+    Args:
+        asset: whose volatility the fit changed most.
+        before: its volatility by the history, a year.
+        after: the fitted one.
+        periods: how many periods the history has.
+    """
+    return Finding(
+        sentence=(
+            "The covariance that explains these portfolios best is one that the history of "
+            f"{periods:.0f} periods all but rules out; the volatility of {asset}, say, becomes "
+            f"{percent(after)} where the history has {percent(before)}. Something else than "
+            "expected return and the history's risk decides what is held, and the fit takes a "
+            "part of it for risk."
+        ),
+        remedy=(
+            "Take risks from the history; learn from groups of investors with the same mandate, "
+            "and read these returns as an order rather than as numbers."
+        ),
     )
 
 
@@ -262,7 +345,8 @@ def capped(share: float, value: float) -> Finding:
         return Finding(
             sentence=(
                 f"Holdings pile up at {percent(value)}: {share:.1f} an investor more than the "
-                "frontier puts there. That looks like a cap that was not given."
+                "frontier puts there, and than are held just beside it. That looks like a cap that "
+                "was not given."
             ),
             remedy=(
                 f"Give the cap (upper {value:.2f}) if investors are under one, or learn from "
@@ -278,29 +362,44 @@ def capped(share: float, value: float) -> Finding:
     )
 
 
-def largest_only(count: int, share: float) -> Finding:
+def largest_only(count: int, share: float, completed: bool) -> Finding:
     """Nobody holds more than a few assets.
 
     Args:
         count: the most that anybody holds.
         share: of investors who hold just that many.
+        completed: whether what is left out was completed by the estimate.
     """
     return Finding(
         sentence=(
             f"Nobody holds more than {count} assets and {percent(share)} hold exactly {count}: "
-            "these look like the largest holdings only, rescaled to the whole. What is left out "
-            "counts as not held, which bends the returns."
+            "these look like the largest holdings only, rescaled to the whole. "
+            + (
+                "What is left out was completed from the estimated frontier: returns of assets "
+                "that are often left out rest on that, and intervals do not count it."
+                if completed
+                else "What is left out counts as not held, which bends the returns."
+            )
         ),
         remedy="Give complete portfolios.",
     )
 
 
-def small_dropped(least: float) -> Finding:
-    """Small positions are missing."""
+def small_dropped(least: float, completed: bool) -> Finding:
+    """Small positions are missing.
+
+    Args:
+        least: no holding is below this, fractions of wealth.
+        completed: whether they were completed by the estimate.
+    """
     return Finding(
         sentence=(
             f"There is no holding below {percent(least)}: small positions seem to have been left "
-            "out, and count as not held."
+            + (
+                "out, and were completed from the estimated frontier; intervals do not count that."
+                if completed
+                else "out, and count as not held."
+            )
         ),
         remedy="Give complete portfolios; trust returns of assets held in small amounts less.",
     )
@@ -317,17 +416,60 @@ def rounded(step: float) -> Finding:
     )
 
 
+def shared_tilt(name: str, share: float, left: float) -> Finding:
+    """Everybody keeps something in one asset.
+
+    Args:
+        name: of the asset.
+        share: of wealth that everybody keeps in it.
+        left: squared distances to the frontier with that over those without it.
+    """
+    return Finding(
+        sentence=(
+            f"Portfolios look as if everybody kept {percent(share)} of wealth in {name}, whatever "
+            f"they prefer, and chose the rest: without that, {percent(1.0 - left)} of the squared "
+            "distances to the frontier are gone. Returns are estimated from the rest, and "
+            "intervals do not count that the share is estimated too."
+        ),
+        remedy=(
+            f"Find out whether something other than its return keeps {name} in every portfolio: a "
+            "rule, a benchmark or a home market."
+        ),
+    )
+
+
 def own_tilt(share: float) -> Finding:
     """Departures last from date to date."""
     return Finding(
         sentence=(
             f"{percent(share)} of what the frontier leaves unexplained is the same for an "
-            "investor at all her dates: a tilt of her own, not error. Intervals count each "
+            "investor at all dates: a tilt of their own, not error. Intervals count each "
             "investor once."
         ),
         remedy=(
             "Nothing, if investors are meant to be counted once; else learn from groups with "
             "the same tilt."
+        ),
+    )
+
+
+def tilts_taken_off(lasting: float, sd: float) -> Finding:
+    """Each investor has a tilt of her own, which was taken off.
+
+    Args:
+        lasting: share of the departures' variance that is the same at all dates.
+        sd: of a tilt in a single holding, fractions of wealth.
+    """
+    return Finding(
+        sentence=(
+            f"{percent(lasting)} of how portfolios depart from the frontier is the same for an "
+            f"investor at all dates: a tilt of their own, {percent(sd)} of wealth in a holding "
+            "(standard deviation). Returns are estimated without it, and intervals count each "
+            "investor once; tilts cut at zero may bend them further than that."
+        ),
+        remedy=(
+            "Learn from groups of investors with the same benchmark or mandate, where an attribute "
+            "tells them apart."
         ),
     )
 

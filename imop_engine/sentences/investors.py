@@ -6,26 +6,35 @@ from typing import Final
 
 import numpy as np
 
-from imop_engine.sentences.numbers import NOT_DEFINED, aversion, parameters, percent_and_points
+from imop_engine.sentences.numbers import (
+    NOT_DEFINED,
+    aversion,
+    parameters,
+    percent,
+    percent_and_points,
+)
 from imop_engine.sentences.numbers import explained as explained_share
 
 # A p-value below this is read as a contradiction, as everywhere in statistics.
 CONTRADICTED: Final = 0.05
+LEAST_GAP: Final = 1e-6  # a return of a hundredth of a basis point: less reads as nothing
 
 
-def fit_sentence(explained: float, investors: int, outliers: int, threshold: float) -> str:
+def fit_sentence(explained: float, portfolios: int, outliers: int, threshold: float) -> str:
     """How well one frontier explains what investors hold.
 
     Args:
         explained: Share of the variation in holdings, at most 1.
-        investors: How many there are.
+        portfolios: How many there are; an investor may come at several dates.
         outliers: How many of them lie further away than the threshold.
         threshold: Distance of a portfolio from the frontier, in shares of wealth.
 
     Returns:
         One sentence.
     """
-    who = str(outliers) if outliers else "none"
+    who = f"{outliers:,} of them lie" if outliers > 1 else "one of them lies"
+    far = f"; {who} further than {percent(threshold)} of wealth from it"
+    far = far if outliers else ", and no portfolio lies much further off than the rest"
     share = explained_share(explained)
     reason = ""
     if share == NOT_DEFINED:
@@ -33,9 +42,8 @@ def fit_sentence(explained: float, investors: int, outliers: int, threshold: flo
     elif explained < 0.0:
         reason = " (the average portfolio is nearer to them)"
     return (
-        f"One frontier explains {share}{reason} of the variation in the holdings of {investors} "
-        f"investors; {who} of them lie{'s' if outliers < 2 else ''} further than {threshold:.3g} "
-        "from it."
+        f"One frontier explains {share}{reason} of the variation in the holdings of "
+        f"{portfolios:,} portfolios{far}."
     )
 
 
@@ -49,7 +57,7 @@ def outliers_sentence(count: int, threshold: float) -> str:
     first = ", the furthest first" if count > 1 else ""
     return (
         f"{count:,} investors hold portfolios that these returns do not explain "
-        f"(further than {threshold:.3g}){first}."
+        f"(further than {percent(threshold)} of wealth){first}."
     )
 
 
@@ -65,13 +73,21 @@ def gaps_sentence(mean: float, median: float, outliers: int, threshold: float) -
     Returns:
         Two sentences.
     """
-    who = f"{outliers:,}" if outliers else "None"
+    who = f"{outliers:,} of them leave" if outliers > 1 else "One of them leaves"
+    far = f" {who} more than {percent_and_points(threshold)} on the table." if outliers else ""
+    if mean < LEAST_GAP:
+        return (
+            "At their own risk investors could earn next to nothing more (less than a hundredth of "
+            f"a basis point a year on average), if these returns are right.{far}"
+        )
+    half = (
+        f"half of them more than {percent_and_points(median)}"
+        if median >= LEAST_GAP
+        else "half of them next to nothing"
+    )
     return (
         f"At their own risk investors could earn {percent_and_points(mean)} a year more on "
-        f"average, and half of them more than {percent_and_points(median)}, if these returns are "
-        f"right. {who} of them "
-        f"leave{'s' if outliers < 2 else ''} more than {percent_and_points(threshold)} on the "
-        "table."
+        f"average, and {half}, if these returns are right.{far}"
     )
 
 
@@ -94,12 +110,12 @@ def gap_sentence(gap: float, held: float, risk: float) -> str:
     """What one investor leaves on the table.
 
     Args:
-        gap: Return a year that she forgoes, as a fraction.
-        held: The expected return of what she holds, a year.
+        gap: Return a year that is forgone, as a fraction.
+        held: The expected return of what is held, a year.
         risk: Its standard deviation, a year.
     """
     return (
-        f"Her portfolio earns {held:.2%} a year at a risk of {risk:.2%}; an efficient one at the "
+        f"The portfolio earns {held:.2%} a year at a risk of {risk:.2%}; an efficient one at the "
         f"same risk earns {percent_and_points(gap)} more, if these returns are right."
     )
 
@@ -200,7 +216,7 @@ def chosen_investors(count: int, investors: int, weight: float, risk_aversion: f
     """
     return (
         f"{count:,} investors chosen ({count / investors:.1%}): median weight {weight:.2f}, "
-        f"median risk aversion {risk_aversion:.2f}."
+        f"median risk aversion {aversion(risk_aversion)}."
     )
 
 
@@ -222,8 +238,7 @@ def investor_sentence(
     """
     said = f"Weight on return {weight:.3f}"
     said += f" (between {interval[0]:.3f} and {interval[1]:.3f})" if interval else ""
-    said += (
-        f", which is a risk aversion of {risk_aversion:.2f}" if np.isfinite(risk_aversion) else ""
-    )
-    tail = " She is an outlier: one frontier does not explain her." if outlier else ""
-    return f"{said}. Her portfolio lies {distance:.4f} from the frontier.{tail}"
+    told = aversion(risk_aversion)
+    said += "" if told == NOT_DEFINED else f", which is a risk aversion of {told}"
+    tail = " This is an outlier: one frontier does not explain it." if outlier else ""
+    return f"{said}. The portfolio lies {percent(distance)} of wealth from the frontier.{tail}"

@@ -11,6 +11,8 @@ MISSING: Final = "–"  # stands where there is no number
 NOT_DEFINED: Final = "not defined"
 # A weight on return below 0.02: there the next grid point of any fit is twice or half of it.
 MOST_AVERSE: Final = 98.0
+# A frontier that misses holdings by more than twice what they vary by is none that they are on.
+LEAST_EXPLAINED: Final = -1.0
 
 
 def percent(value: float) -> str:
@@ -104,6 +106,36 @@ def aversion(risk_aversion: float) -> str:
     ('2.50', 'not defined', 'not defined')
     """
     return f"{risk_aversion:.2f}" if 0.0 <= risk_aversion <= MOST_AVERSE else NOT_DEFINED
+
+
+def why_not_explained(share: float) -> str:
+    """Why a share of the variation explained is no number to give; empty where it is one.
+
+    >>> why_not_explained(0.93), why_not_explained(-3e32)[:26]
+    ('', 'the frontier misses the po')
+    """
+    if not np.isfinite(share):
+        return "the portfolios do not vary, so that there is nothing to explain"
+    if share < LEAST_EXPLAINED:
+        return (
+            "the frontier misses the portfolios by more than they vary; the average portfolio "
+            "explains them better"
+        )
+    return ""
+
+
+def why_no_aversion(risk_aversion: float) -> str:
+    """Why a risk aversion is no number to give; empty where it is one.
+
+    >>> why_no_aversion(2.5), why_no_aversion(201.0)[:24]
+    ('', 'at a weight on return th')
+    """
+    if 0.0 <= risk_aversion <= MOST_AVERSE:
+        return ""
+    return (
+        "at a weight on return this small a risk aversion cannot be told from one at which risk "
+        "alone counts"
+    )
 
 
 def some(names: Sequence[str], most: int) -> str:

@@ -68,8 +68,8 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
         )
     if status == "bounded below":
         return (
-            f"{name} returns at least {percent(low)}: {investors} of {total} investors hold it at "
-            f"its cap{few}. The portfolios say no more than that."
+            f"{name} returns at least {percent(low)}: {holders} of {total} investors hold it, and "
+            "all of them, or all but a few, at its cap. The portfolios say no more than that."
         )
     if status == "bounded":
         return (
@@ -128,7 +128,7 @@ def _direction_sentence(
     order = np.argsort(-np.abs(direction), kind="stable")
     parts = [i for i in order[:MOST_NAMED] if abs(direction[i]) > SMALL_PART * size]
     mixed = ", ".join(f"{direction[i] / size:+.2f} {names[i]}" for i in parts)
-    return f"The portfolios do not see the combination {mixed}: it may move without a trace."
+    return f"No portfolio would look different if these returns changed together: {mixed}."
 
 
 def gauge_sentence(shift_fixed: bool, scale_fixed: bool, centre: float | None) -> str:
@@ -224,8 +224,9 @@ def search_not_ended() -> str:
 def not_settled(step: float) -> str:
     """The data still ask for a step of so many standard errors."""
     return (
-        f"The estimate is not settled: the data ask for up to {step:.1f} standard errors more, and "
-        "the intervals cover that. Fitting all portfolios together (refine) settles it."
+        f"The estimate is not settled: by the portfolios a return should still move by up to "
+        f"{step:.1f} of its standard errors, which the intervals include. Fitting all portfolios "
+        "together (refine) settles it."
     )
 
 

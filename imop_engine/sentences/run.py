@@ -15,8 +15,13 @@ def rows_sentence(read: int, kept: int, changed: int, refused: int) -> str:
         kept: Rows that were used.
         changed: Rows among these that were not used as they stand.
         refused: Rows that were left out.
+
+    >>> rows_sentence(2438, 135, 38, 2303)
+    '2,438 rows read: 135 used (38 of them not as they stand), 2,303 left out.'
     """
-    return f"{read:,} rows read, {kept:,} kept, of these {changed:,} changed; {refused:,} refused."
+    how = f" ({changed:,} of them not as they stand)" if changed else ""
+    out = f"{refused:,}" if refused else "none"
+    return f"{read:,} rows read: {kept:,} used{how}, {out} left out."
 
 
 def done_sentence(things: int, rows: int) -> str:
@@ -65,17 +70,18 @@ def method(refined: bool, loss: str, differ: bool, anchors: int) -> str:
     }[loss]
     beliefs = "and all of them to believe in the same expected returns"
     if differ:
-        beliefs = "with beliefs of her own around expected returns that all share"
+        beliefs = "with beliefs that differ around expected returns that all share"
     fixed = {0: "", 1: ", of which one known return (the anchor) fixes one"}.get(
         anchors, ", so two known returns (the anchors) fix both"
     )
     then = ", and at the end fitted to all portfolios together" if refined else ""
     return (
-        "Every investor is taken to choose the portfolio that weighs expected return against risk "
-        f"in her own way, {beliefs}. Portfolio by "
+        "Investors are each taken to choose the portfolio that weighs expected return against risk "
+        f"in a way of their own, {beliefs}. Portfolio by "
         f"portfolio the believed returns were moved as little as possible so {aim}, each move "
-        f"solved to its global optimum{then}. Holdings tell returns only up to a shift and a "
-        f"scale{fixed}, and what nobody holds is bounded, not estimated."
+        f"solved to its global optimum{then}. Holdings do not tell the level of all "
+        f"returns nor how far they are apart{fixed}, and what nobody holds is bounded, not "
+        "estimated."
     )
 
 
@@ -99,6 +105,19 @@ def took_no_part_short(refused: int) -> str:
 def more_remarks(count: int) -> str:
     """Remarks on files that are not printed."""
     return f"{count} more remarks on the files are in the report."
+
+
+def steps_proven(updates: int, certified: float) -> str:
+    """How many learning steps were proven to be the best possible.
+
+    Args:
+        updates: How many there were.
+        certified: The fraction of them that were proven.
+    """
+    return (
+        f"{updates:,} learning steps; {certified:.1%} of them are proven to be the best possible "
+        "step (certified). That says nothing about how well the portfolios are explained."
+    )
 
 
 def effort(updates: int, certified: float, seconds: float) -> str:

@@ -17,7 +17,7 @@ WORDS: Final = {"poor": "Poor", "caution": "Caution", "note": "Note"}  # severit
 # How a way of estimating reads in a sentence, by its name in `inference.estimators`.
 WAYS: Final = {
     "errors in holdings": "Investors are taken to believe the same and to err in what they hold",
-    "beliefs differ": "Each investor is taken to believe in returns of her own, around common ones",
+    "beliefs differ": "Investors each believe in returns of their own, around common ones",
     "implied returns": (
         "The returns are those under which the average portfolio is the best one; nothing is "
         "learned from how investors differ"
@@ -104,6 +104,21 @@ def dispersion_sentence(dispersion: float) -> str:
     return (
         f"Beliefs differ between investors by {percent(dispersion)} a year (standard deviation, "
         "given the anchors)."
+    )
+
+
+def tilts_sentence(sd: float, changing_sd: float, investors: int) -> str:
+    """Investors depart from the frontier each in a way of her own, at all dates.
+
+    Args:
+        sd: of a tilt in a single holding, fractions of wealth.
+        changing_sd: of what changes from date to date.
+        investors: how many come at several dates.
+    """
+    return (
+        f"Each of {investors:,} investors with several dates has a tilt of their own, the same at "
+        f"all of them: {percent(sd)} of wealth in a holding (standard deviation), while "
+        f"{percent(changing_sd)} changes from date to date. Returns are estimated without tilts."
     )
 
 

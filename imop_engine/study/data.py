@@ -97,7 +97,8 @@ class StudyData:
         Args:
             expected_returns: Yearly, by asset.
             covariance: Of the yearly returns, assets by assets.
-            portfolios: One row for each investor and a column for each asset, fractions of wealth.
+            portfolios: One row for each investor and a column for each asset, fractions of wealth;
+                investors are named by the index, or by a single column of texts.
             attributes: What else is known, one row for each investor in the same order.
             dates: The day of each portfolio.
             reading: The reports of the files that were read.
@@ -114,6 +115,7 @@ class StudyData:
             is.
         """
         table = portfolios if isinstance(portfolios, pd.DataFrame) else pd.DataFrame(portfolios)
+        table = _by_investor(table)
         columns = [str(name) for name in table.columns]
         about: dict[str, Any] = {"reading": tuple(reading), "notes": tuple(notes)}
         if history is not None:
@@ -216,3 +218,16 @@ class StudyData:
             (*self.reading, *other.reading),
             tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
+
+
+def _by_investor(table: pd.DataFrame) -> pd.DataFrame:
+    """Where rows are only counted and one column is text, that column names the investors."""
+    texts = [n for n, kind in enumerate(table.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
+    if len(texts) != 1 or not isinstance(table.index, pd.RangeIndex):
+        return table
+    column = table.iloc[:, texts[0]]
+    if not column.map(lambda cell: isinstance(cell, str)).all():
+        return table
+    if pd.to_numeric(column, errors="coerce").notna().any():  # holdings written as text
+        return table
+    return table.drop(columns=table.columns[texts[0]]).set_axis(column.to_numpy(), axis="index")

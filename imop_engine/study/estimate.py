@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import ImopError
 from imop_engine.frontier import efficient_frontier
+from imop_engine.inference.adjusted import Adjusted, adjusted_estimate
 from imop_engine.inference.anchors import ordered_anchors
 from imop_engine.inference.belief_identification import identification_of_beliefs
 from imop_engine.inference.bias_simulation import reporting_step
@@ -33,6 +34,7 @@ from imop_engine.inference.joint_covariance import (
 )
 from imop_engine.inference.sources import GivenErrors
 from imop_engine.problem import Problem
+from imop_engine.progress import note, stretch
 from imop_engine.study.data import StudyData
 from imop_engine.study.settings import StudySettings
 
@@ -45,6 +47,9 @@ RESAMPLED_ROWS: Final = 600
 FAR_DRAWS: Final = 5.0  # robust standard deviations beyond which a draw is pulled in
 MAD_TO_SD: Final = 1.4826
 FOLDED: Final = 1000  # portfolios that the joint fit is judged on
+# Where the joint fit lies in the whole, by about the time it took with 20 assets; only told.
+JOINT_FROM: Final = 0.2
+JOINT_TO: Final = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,7 @@ class StudyEstimate:
             investors it was not fitted to; None: too few to say.
         periods: how many periods the covariance was estimated from; None: not known.
         anchor_covariance: of the anchors' values; None: exact.
+        adjusted: the portfolios that were estimated from, where those are not the reported ones.
     """
 
     found: Estimate
@@ -70,6 +76,7 @@ class StudyEstimate:
     explained: float | None
     periods: float | None
     anchor_covariance: Matrix | None
+    adjusted: Adjusted | None = None
 
     @property
     def problem(self) -> Problem:
@@ -86,6 +93,15 @@ class StudyEstimate:
         """Who takes part."""
         return self.found.kept
 
+    def portfolios(self, Y: Matrix) -> Matrix:
+        """What the returns were estimated from: the portfolios with what the file hides of them,
+        or without tilts, where that was recognised.
+
+        Args:
+            Y: the portfolios that were learned from, in stream order.
+        """
+        return Y if self.adjusted is None else self.adjusted.portfolios
+
     def likelihood(self, Y: Matrix) -> BeliefFit | None:
         """The fit behind the estimate where beliefs differ; None where errors are in holdings.
 
@@ -98,7 +114,7 @@ class StudyEstimate:
         if self.joint.noise_sd <= EXPLAINED_NOISE:
             return None
         # the same way under the fitted covariance
-        positions = Positions.of(self.problem, Y[self.kept], self.found.tiny)
+        positions = Positions.of(self.problem, self.portfolios(Y)[self.kept], self.found.tiny)
         return fit_beliefs(
             self.problem, positions, least_holders=least_investors(int(self.kept.sum()))
         )
@@ -112,6 +128,7 @@ class StudyEstimate:
             seed: of what is drawn.
         """
         kept, clusters = self.kept, self.clusters
+        Y = self.portfolios(Y)
         own = pd.factorize(clusters[kept])[0].astype(np.int64)
         beliefs = self.likelihood(Y)
         if beliefs is not None:
@@ -142,12 +159,26 @@ def estimate_study(
     """
     Y = data.decisions[:rounds]
     clusters = investor_clusters(data, Y)
-    found = estimate_returns(
-        problem, Y, (stream,), clusters, settings.trim, WAYS.get(settings.errors),
-        np.asarray(data.expected_returns, dtype=np.float64),
-    )  # fmt: skip
     periods = data.market.periods
-    joint, explained = _joint(found, Y, clusters, periods)
+    history = np.asarray(data.expected_returns, dtype=np.float64)
+
+    def estimate_from(portfolios: Matrix, start: Vector) -> Estimate:
+        return estimate_returns(
+            problem, portfolios, (start,), clusters, settings.trim, WAYS.get(settings.errors),
+            history,
+        )  # fmt: skip
+
+    alone = JOINT_FROM if periods is not None else 1.0  # without a history there is no joint fit
+    with stretch(0.0, alone / 2.0):
+        found = estimate_from(Y, stream)
+    with stretch(alone / 2.0, alone):
+        owners = pd.factorize(_ids(data, Y))[0].astype(np.int64)
+        found, adjusted = adjusted_estimate(Y, found, estimate_from, periods is None, owners)
+    Y = Y if adjusted is None else adjusted.portfolios
+    own = None if adjusted is None else adjusted.own
+    with stretch(alone, max(alone, JOINT_TO)):
+        # tilts follow what another covariance would explain: the two are not fitted together
+        joint, explained = _joint(found, Y, clusters, periods if own is None else None)
     if explained is not None and explained < found.explained[IMPLIED]:
         # nothing learned explains as much as the average portfolio: that is what is shown
         joint, explained = None, found.explained[IMPLIED]
@@ -158,9 +189,9 @@ def estimate_study(
     given = GivenErrors(
         _history_error(found, joint, Y, periods),
         None if errors is None else to_anchors @ errors @ to_anchors.T,
-        _disagreement(found, joint),
+        _disagreement(found, joint) if own is None else own.covariance,
     )
-    return StudyEstimate(found, joint, clusters, given, explained, periods, errors)
+    return StudyEstimate(found, joint, clusters, given, explained, periods, errors, adjusted)
 
 
 WAYS: Final = {"holdings": HOLDINGS, "beliefs": BELIEFS}
@@ -174,8 +205,7 @@ def investor_clusters(data: StudyData, Y: Matrix) -> NDArray[np.int64]:
         data: investors with their names.
         Y: the portfolios that take part, in stream order.
     """
-    ids = np.array(data.investors.ids, dtype=object)[data.good][: len(Y)]
-    own = pd.factorize(ids)[0].astype(np.int64)
+    own = pd.factorize(_ids(data, Y))[0].astype(np.int64)
     if reporting_step(Y) is not None:
         return own
     rows = np.ascontiguousarray(np.round(Y, 9))
@@ -183,6 +213,11 @@ def investor_clusters(data: StudyData, Y: Matrix) -> NDArray[np.int64]:
     _, first, same = np.unique(keys, return_index=True, return_inverse=True)
     several = (Y > 0).sum(axis=1) > 1  # whoever holds one asset alone holds what others do
     return np.where(several, own[first[same]], own).astype(np.int64)
+
+
+def _ids(data: StudyData, Y: Matrix) -> NDArray[np.object_]:
+    """Whose portfolios they are."""
+    return np.array(data.investors.ids, dtype=object)[data.good][: len(Y)]
 
 
 def anchor_covariance(data: StudyData, settings: StudySettings, problem: Problem) -> Matrix | None:
@@ -224,10 +259,14 @@ def _joint(
     step = -(-len(kept) // FOLDED)
     some, own = kept[::step], clusters[found.kept][::step]
     best: tuple[JointFit | None, float] = (None, alone)
-    for start in _starts(found):
+    starts = _starts(found)
+    parts = 3 * len(starts) + (step > 1)  # a fit and two halves each, then one of everybody
+    for number, start in enumerate(starts):
         try:
-            joint = fit_together(problem, some, start, periods)
-            share = _joint_share(problem, some, own, joint, periods)
+            with stretch(3 * number / parts, (3 * number + 1) / parts):
+                joint = fit_together(problem, some, start, periods)
+            with stretch((3 * number + 1) / parts, (3 * number + 3) / parts):
+                share = _joint_share(problem, some, own, joint, periods)
         except (ImopError, np.linalg.LinAlgError):
             continue
         asked = NO_WORSE if joint.noise_sd <= EXPLAINED_NOISE else CLEARLY_BETTER
@@ -235,7 +274,8 @@ def _joint(
         if 1.0 - share <= asked * (1.0 - alone) and (best[0] is None or share > before):
             best = joint, share
     if best[0] is not None and step > 1:
-        full = fit_together(problem, kept, best[0].theta, periods, best[0].change)
+        with stretch((parts - 1) / parts, 1.0):
+            full = fit_together(problem, kept, best[0].theta, periods, best[0].change)
         best = full, best[1]
     if best[0] is None or held is None:
         return best
@@ -265,7 +305,8 @@ def _joint_share(
     missed = spread = 0.0
     for side in (0, 1):
         inside, outside = some[sides != side], some[sides == side]
-        half = fit_together(problem, inside, joint.theta, periods, joint.change)
+        with stretch(0.5 * side, 0.5 * side + 0.5):
+            half = fit_together(problem, inside, joint.theta, periods, joint.change)
         distances = efficient_frontier(half.problem, half.theta).project(outside).distances
         missed += float(np.sum(distances**2))
         spread += float(np.sum((outside - inside.mean(axis=0)) ** 2))
@@ -287,7 +328,8 @@ def _history_error(
     L = np.linalg.cholesky(problem.covariance)
     rng = np.random.default_rng(2)
     draws = []
-    for _ in range(RESAMPLED):
+    for number in range(RESAMPLED):
+        note(JOINT_TO + (1.0 - JOINT_TO) * number / RESAMPLED)
         freedom = max(int(periods) - 1, n + 1)
         normal = rng.normal(size=(freedom, n))
         drawn = with_covariance(problem, L @ (normal.T @ normal / freedom) @ L.T)

@@ -70,7 +70,7 @@ def study_groups(study: Study, by: str) -> Groups:
         if estimate.found.way == IMPLIED:
             raise ImopError(not_learned())
         kept, clusters = estimate.kept, estimate.clusters
-        beliefs = estimate.likelihood(Y)
+        beliefs, Y = estimate.likelihood(Y), estimate.portfolios(Y)
         if beliefs is None:
             model = HoldingScores.of(study.problem, study.theta, Y[kept])
         else:

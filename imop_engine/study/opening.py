@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.efficiency_gap.fit import fit_efficiency
+from imop_engine.efficiency_gap.fit import begin_from, fit_efficiency
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import Projection, efficient_frontier
 from imop_engine.gauge import gauge_of
@@ -32,6 +32,8 @@ LEAST_KEPT: Final = 0.5
 # distances is the last.
 PASSES: Final = (True, False, False, False)
 ENOUGH: Final = 0.005
+# With more assets the proof of a fit takes longer than the fit: it is left out.
+PROVEN_ASSETS: Final = 40
 
 
 def efficiency_opening(problem: Problem, decisions: Matrix, history: Vector) -> Vector:
@@ -51,12 +53,12 @@ def efficiency_opening(problem: Problem, decisions: Matrix, history: Vector) -> 
         ImopError: where no fit is possible.
     """
     scaled = _with_scale(problem, decisions, history)
-    theta = fit_efficiency(scaled, decisions, history).theta
+    theta = _fit(scaled, decisions, history)
     found = efficient_frontier(scaled, theta).project(decisions)
     for everything in PASSES:
         given = _given_back(scaled, decisions, theta, found, everything)
         try:
-            trial = fit_efficiency(scaled, given, theta).theta
+            trial = _fit(scaled, given, theta)
             there = efficient_frontier(scaled, trial).project(decisions)
         except ImopError:  # a frontier that cannot be traced is no place to begin
             continue
@@ -65,6 +67,12 @@ def efficiency_opening(problem: Problem, decisions: Matrix, history: Vector) -> 
         elif not everything:
             break
     return theta
+
+
+def _fit(problem: Problem, decisions: Matrix, theta: Vector) -> Vector:
+    if problem.n > PROVEN_ASSETS:
+        return begin_from(problem, decisions, theta)
+    return fit_efficiency(problem, decisions, theta).theta
 
 
 def _with_scale(problem: Problem, decisions: Matrix, history: Vector) -> Problem:

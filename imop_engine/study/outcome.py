@@ -20,13 +20,15 @@ from imop_engine.frontier import Frontier, efficient_frontier, risk_of
 from imop_engine.inference.fit import Fit, measure_fit
 from imop_engine.inference.gaps import Gaps, measure_gaps
 from imop_engine.inference.groups import Groups
+from imop_engine.inference.own_tilt import OwnTilts
 from imop_engine.inference.preferences import (
     Preferences,
     WeightDistribution,
     investor_preferences,
     weight_distribution,
 )
-from imop_engine.inference.specification import Specification, specification
+from imop_engine.inference.specification import Specification, reporting_of, specification
+from imop_engine.limit_prices import LimitPrices, limit_prices
 from imop_engine.problem import Problem
 from imop_engine.results import aligned_error, risk_aversion
 from imop_engine.study.checks import Check, study_checks, verdict_of
@@ -68,9 +70,38 @@ class Study:
         return self.data.portfolios[self.data.good].iloc[: self.rounds]
 
     @cached_property
+    def adjusted_decisions(self) -> pd.DataFrame:
+        """What investors chose, as far as is known: the same portfolios with what the file hides
+        of them, or without a tilt that all share, where that was recognised. A tilt of her own is
+        an investor's choice, and stays in."""
+        if self.estimate is None or self.estimate.adjusted is None or self.own_tilts is not None:
+            return self.decisions
+        return pd.DataFrame(
+            self.estimate.adjusted.portfolios,
+            index=self.decisions.index,
+            columns=self.decisions.columns,
+        )
+
+    @property
+    def complete_decisions(self) -> pd.DataFrame:
+        """What investors hold: the portfolios with what the file hides of them. A tilt is held,
+        too, and costs what it costs, so it stays in."""
+        adjusted = None if self.estimate is None else self.estimate.adjusted
+        hidden = adjusted is not None and adjusted.rule is not None
+        return self.adjusted_decisions if hidden else self.decisions
+
+    @cached_property
     def frontier(self) -> Frontier:
         """The estimated frontier."""
         return efficient_frontier(self.problem, self.theta)
+
+    @cached_property
+    def limit_prices(self) -> LimitPrices | None:
+        """What limits cost under the estimate; None where there are caps at most."""
+        limits = self.settings.all_limits
+        if not (limits.linear or limits.floors or limits.lower):
+            return None
+        return limit_prices(self.problem.covariance, self.theta, limits, self.problem.names)
 
     @cached_property
     def historical_frontier(self) -> Frontier:
@@ -99,10 +130,16 @@ class Study:
     @cached_property
     def specification(self) -> Specification:
         """What the portfolios that take part look like beside the fitted frontier."""
-        kept = self.decisions[self._kept]
+        kept = self.adjusted_decisions[self._kept]
         Y, own = kept.to_numpy(), pd.factorize(kept.index)[0].astype(np.int64)
+        if self.own_tilts is not None:
+            Y = self.own_tilts.portfolios[self._kept]
         noise_sd = self.noise_sd or 0.0
-        return specification(self.frontier, Y, self.frontier.project(Y), noise_sd, own)
+        found = specification(self.frontier, Y, self.frontier.project(Y), noise_sd, own)
+        if self.adjusted_decisions is self.decisions and self.own_tilts is None:
+            return found
+        # how the file reports holdings is seen in the file
+        return replace(found, **vars(reporting_of(self.decisions[self._kept].to_numpy())))
 
     @property
     def noise_sd(self) -> float | None:
@@ -119,6 +156,13 @@ class Study:
         return None if known is None else known.dispersion
 
     @property
+    def own_tilts(self) -> OwnTilts | None:
+        """What each investor keeps apart from the frontier at all her dates, where that is the
+        model of errors."""
+        adjusted = None if self.estimate is None else self.estimate.adjusted
+        return None if adjusted is None else adjusted.own
+
+    @property
     def explained_elsewhere(self) -> float | None:
         """Share of the differences between portfolios explained out of sample; None: too few."""
         return None if self.estimate is None else self.estimate.explained
@@ -133,8 +177,9 @@ class Study:
     def fit(self) -> Fit:
         """How well one frontier explains the holdings."""
         limit = None if self.estimate is None else self.estimate.found.limit
-        known = limit is not None and np.isfinite(limit)
-        return measure_fit(self.frontier, self.decisions, limit if known else None)
+        # the limit is of departures without the tilts
+        known = limit is not None and np.isfinite(limit) and self.own_tilts is None
+        return measure_fit(self.frontier, self.adjusted_decisions, limit if known else None)
 
     @property
     def gaps(self) -> Gaps | None:
@@ -155,6 +200,20 @@ class Study:
         same = column == self.settings.by
         return self if same else self._told_otherwise({"_grouped", "figures"}, by=column)
 
+    def labelled(self, name: str, values: Any) -> Study:
+        """The same study with one more attribute of its investors, and what was computed kept.
+
+        Args:
+            name: of the attribute.
+            values: one for each portfolio that came in.
+        """
+        known = self.data.investors.attributes.copy()
+        known[name] = list(values)
+        people = replace(self.data.investors, attributes=known)
+        other = replace(self, data=replace(self.data, investors=people))
+        vars(other).update(self._computed({"_grouped", "figures", "frame_investors"}))
+        return other
+
     def described(self, title: str, notes: str) -> Study:
         """The same study under another title, with other notes of the analyst.
 
@@ -172,13 +231,16 @@ class Study:
             **chosen: settings.
         """
         other = replace(self, settings=replace(self.settings, **chosen))
-        computed = {
+        vars(other).update(self._computed(depends))
+        return other
+
+    def _computed(self, depends: set[str]) -> dict[str, Any]:
+        """What was computed already, but for some."""
+        return {
             name: value
             for name, value in vars(self).items()
             if isinstance(getattr(type(self), name, None), cached_property) and name not in depends
         }
-        vars(other).update(computed)
-        return other
 
     def groups_by(self, column: str) -> Groups:
         """What groups of these investors believe; needs no new learning.
@@ -225,7 +287,7 @@ class Study:
         return _attempt(
             lambda: investor_preferences(
                 self.frontier,
-                self.decisions,
+                self.adjusted_decisions,
                 level=self.settings.level,
                 beliefs=self.identification,
                 limit=self.fit.threshold,
@@ -234,7 +296,7 @@ class Study:
 
     @cached_property
     def _distributed(self) -> tuple[WeightDistribution | None, str]:
-        weights = self.frontier.project(self.decisions).weights
+        weights = self.frontier.project(self.adjusted_decisions).weights
         preferences = self.preferences
         if preferences is None:
             return _attempt(lambda: weight_distribution(weights))
@@ -245,16 +307,16 @@ class Study:
             known = self.identification
             usual = ~preferences.investors["outlier"].to_numpy()
             return replayed(
-                weight_distribution(preferences), self.frontier, self.decisions.to_numpy()[usual],
-                preferences.noise.sd, None if known is None else known.sources.sample,
-                self.settings.seed,
+                weight_distribution(preferences), self.frontier,
+                self.adjusted_decisions.to_numpy()[usual], preferences.noise.sd,
+                None if known is None else known.sources.sample, self.settings.seed,
             )  # fmt: skip
 
         return _attempt(compute)
 
     @cached_property
     def _left(self) -> tuple[Gaps | None, str]:
-        return _attempt(lambda: measure_gaps(self.frontier, self.decisions))
+        return _attempt(lambda: measure_gaps(self.frontier, self.complete_decisions))
 
     @cached_property
     def _grouped(self) -> tuple[Groups | None, str]:
@@ -307,7 +369,7 @@ class Study:
         that reading set aside come last. `gap` is the return a year left on the table, a fraction.
         """
         rows = np.flatnonzero(self.data.good)[: self.rounds]
-        found = self.frontier.project(self.decisions)
+        found = self.frontier.project(self.adjusted_decisions)
         count = len(self.data.portfolios)
 
         def spread(values: Any) -> Vector:
@@ -352,7 +414,7 @@ class Study:
         """low, high, count, share, then the share that each fitted family expects."""
         known = self.distribution
         if known is None:
-            weights = self.frontier.project(self.decisions).weights
+            weights = self.frontier.project(self.adjusted_decisions).weights
             counts, edges = np.histogram(weights, bins=20, range=(0.0, 1.0))
             families: tuple[Any, ...] = ()
         else:
@@ -384,6 +446,7 @@ class Study:
             "way": None if self.estimate is None else self.estimate.found.way,
             "set_aside": int((~self._kept).sum()),
             "dispersion": self.dispersion,
+            "tilt": None if self.own_tilts is None else self.own_tilts.sd,
             "covariance_fitted": self.estimate is not None and self.estimate.joint is not None,
             "periods": self.data.market.periods,
             "verdict": self.verdict,

@@ -12,7 +12,7 @@ from imop_engine import gate
 from imop_engine.arguments import Vector, asset
 from imop_engine.errors import InvalidInput
 from imop_engine.learner_options import DISTANCE, LearnerOptions
-from imop_engine.limits import Limits
+from imop_engine.limits import Limits, linear_limits
 
 STARTS: Final = ("efficiency", "search", "history", "zero")
 ERRORS: Final = ("auto", "holdings", "beliefs")
@@ -37,6 +37,9 @@ class StudySettings:
             observed one keep their historical return. A third entry, (asset, return, error), is the
             standard error of that return; without one it is exact.
         upper: cap on each holding; one number, or {asset: cap} where the others have none.
+        lower: the least of each holding, zero or more; one number, or {asset: least holding}.
+        limits: on what is held together, as in `portfolio_problem`: `LinearLimit`, or (holdings,
+            relation, value).
         bounds: least and greatest return anybody may believe in. None: -1 to 1, wider where the
             history is.
         loss: "distance" (the paper's, squared distance to the frontier) or "efficiency" (return a
@@ -55,7 +58,8 @@ class StudySettings:
         level: confidence level of the intervals.
         seed: of whatever is drawn at random.
         strict: refuse the study for one bad portfolio, instead of the portfolio.
-        title, notes: for the report.
+        title: of the report.
+        notes: what the analyst wants to keep with it.
     """
 
     weights: int | str = "exact"
@@ -64,6 +68,8 @@ class StudySettings:
     forgetting: float = 1.0
     anchors: Any = None  # any form comes in; inside it is tuple[Anchor, ...] or None
     upper: Any = 1.0  # a number, or (asset, cap) pairs
+    lower: Any = 0.0  # the same for least holdings
+    limits: Any = ()  # any form comes in; inside it is tuple[LinearLimit, ...]
     bounds: tuple[float, float] | None = None
     loss: str = DISTANCE
     start: str = "efficiency"
@@ -86,6 +92,8 @@ class StudySettings:
                 f"there is no error model {self.errors!r}; choose one of {', '.join(ERRORS)}."
             )
         object.__setattr__(self, "upper", _caps(self.upper))
+        object.__setattr__(self, "lower", _floors(self.lower))
+        object.__setattr__(self, "limits", linear_limits(self.limits))
         if self.bounds is not None:
             object.__setattr__(self, "bounds", _pair(self.bounds))
         if self.start not in STARTS:
@@ -127,8 +135,10 @@ class StudySettings:
                 }
                 for target, value, error in self.anchors
             ]
-        if isinstance(self.upper, tuple):
-            plain["upper"] = dict(self.upper)
+        for name in ("upper", "lower"):
+            if isinstance(plain[name], tuple):
+                plain[name] = dict(plain[name])
+        plain["limits"] = [limit.to_dict() for limit in self.limits]
         plain["bounds"] = None if self.bounds is None else list(self.bounds)
         return plain
 
@@ -166,11 +176,11 @@ class StudySettings:
         return tuple(error for _, _, error in self.anchors or ())
 
     @property
-    def limits(self) -> Limits:
-        """Caps and bounds as one value."""
-        if isinstance(self.upper, tuple):
-            return Limits(caps=self.upper, bounds=self.bounds)
-        return Limits(self.upper, bounds=self.bounds)
+    def all_limits(self) -> Limits:
+        """Caps, least holdings, limits on what is held together, and bounds, as one value."""
+        caps = {"caps": self.upper} if isinstance(self.upper, tuple) else {"upper": self.upper}
+        least = {"floors": self.lower} if isinstance(self.lower, tuple) else {"lower": self.lower}
+        return Limits(**caps, **least, bounds=self.bounds, linear=self.limits)
 
 
 def _anchors(given: Any) -> tuple[Anchor, ...] | None:
@@ -218,6 +228,18 @@ def _caps(given: Any) -> Any:
         pairs = given.items() if isinstance(given, Mapping) else given
         return tuple((str(name), float(cap)) for name, cap in pairs)
     return float(given)
+
+
+def _floors(given: Any) -> Any:
+    floors = _caps(given)
+    for least in [value for _, value in floors] if isinstance(floors, tuple) else [floors]:
+        if not least >= 0.0:
+            raise InvalidInput(
+                f"lower is {least:g}; a study reads holdings of zero or more, so give a share of "
+                "the portfolio, 0.05 say. Frontiers with short positions are drawn by "
+                "portfolio_problem(lower=...)."
+            )
+    return floors
 
 
 def _pair(given: Any) -> tuple[float, float]:

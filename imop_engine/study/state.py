@@ -65,6 +65,11 @@ class PortfolioDigest:
 
 def save_state(state: StudyState, path: Path | str) -> None:
     """Write a checkpoint. It replaces an older one only when it is whole and on the disk."""
+    disk.write_whole(Path(path), packed_state(state))
+
+
+def packed_state(state: StudyState) -> bytes:
+    """A checkpoint as bytes, with a digest of what it holds; `load_state` reads it."""
     about = {
         "format": FORMAT,
         "settings": state.settings.to_dict(),
@@ -79,7 +84,7 @@ def save_state(state: StudyState, path: Path | str) -> None:
     arrays["about"] = np.array(json.dumps(about))
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays, digest=np.array(_content_digest(arrays)))
-    disk.write_whole(Path(path), buffer.getvalue())
+    return buffer.getvalue()
 
 
 def _content_digest(arrays: dict[str, Any]) -> str:

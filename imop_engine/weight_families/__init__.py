@@ -14,24 +14,23 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from imop_engine.weight_families.base import Family
 
-# By the names that simulations know them; the file of each has that name.
+# A distribution has one name, whether it is drawn or fitted; its file is called so too.
 DRAWN: Final = ("normal", "uniform", "beta", "kumaraswamy", "mixture")
 # Fitted for comparison, never drawn.
-FITTED_ONLY: Final = ("unbounded_normal",)
+FITTED_ONLY: Final = ("unbounded normal",)
 
 
 @cache
 def family(name: str) -> Family:
-    """The distribution of a file of this package."""
-    found: Family = import_module(f"{__name__}.{name}").FAMILY
+    """The distribution of that name."""
+    found: Family = import_module(f"{__name__}.{name.replace(' ', '_')}").FAMILY
     return found
 
 
 @cache
 def fitted_families() -> dict[str, Family]:
-    """All that are fitted to learned weights, by the names that tables of fits have."""
-    every = [family(name) for name in (*DRAWN, *FITTED_ONLY)]
-    return {one.name: one for one in every}
+    """All that are fitted to learned weights, by their names."""
+    return {name: family(name) for name in (*DRAWN, *FITTED_ONLY)}
 
 
 def drawn_by_mean_and_sd() -> tuple[str, ...]:

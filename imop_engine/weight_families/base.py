@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from imop_engine.arguments import Vector
+from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import InvalidInput
 
 TINY: Final = 1e-300  # a bin that a family holds impossible: its logarithm stays finite
@@ -33,11 +33,12 @@ class Family:
     """A family of distributions on 0 to 1.
 
     Attributes:
-        name: what tables of fits call it.
+        name: what everything but the app's menu calls it.
         label: what the app's menu calls it.
         parameters: names of the outer parameters.
         ranges: lowest and highest value of each inner parameter.
-        distribution: share of investors at or below each weight, from weights and inner parameters.
+        distribution: share of investors at or below each weight, from weights and inner parameters;
+            for many sets of parameters at once where each parameter is a column of them.
         starts: inner parameters to begin a fit from, of the bins' middles and shares.
         outer, inner: from inner to outer parameters, and back.
         draw: that many weights of a shape; None where the family is only fitted.
@@ -92,6 +93,18 @@ class Family:
         below = self.distribution(edges, inner)
         below[0], below[-1] = 0.0, 1.0
         result: Vector = np.maximum(np.diff(below), TINY)
+        return result
+
+    def bins_of_many(self, edges: Vector, inner: Matrix) -> Matrix:
+        """`bins` for many sets of inner parameters, one in each row; the same digits.
+
+        Args:
+            edges: Of the bins on the scale of the weights.
+            inner: One row for each set.
+        """
+        below = self.distribution(edges[None, :], inner.T[:, :, None])
+        below[:, 0], below[:, -1] = 0.0, 1.0
+        result: Matrix = np.maximum(np.diff(below, axis=1), TINY)
         return result
 
     def free(self, inner: Vector) -> int:

@@ -102,7 +102,7 @@ def _starts(middles: Vector, share: Vector) -> list[list[float]]:
 
 
 FAMILY: Final = Family(
-    name="Kumaraswamy",
+    name="kumaraswamy",
     label="Skewed (Kumaraswamy)",
     parameters=("a", "b"),
     ranges=(LOG_A_RANGE, LOG_B_RANGE),

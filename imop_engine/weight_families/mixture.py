@@ -18,9 +18,9 @@ BUMP: Final = ((0.0, 1.0), (float(np.log(0.005)), float(np.log(0.5))))  # mean, 
 
 
 def _distribution(w: Vector, inner: Vector) -> Vector:
-    share = float(expit(inner[0]))
-    first = normal.truncated(w, float(inner[1]), float(np.exp(inner[2])))
-    second = normal.truncated(w, float(inner[3]), float(np.exp(inner[4])))
+    share = expit(inner[0])
+    first = normal.truncated(w, inner[1], np.exp(inner[2]))
+    second = normal.truncated(w, inner[3], np.exp(inner[4]))
     result: Vector = share * first + (1.0 - share) * second
     return result
 

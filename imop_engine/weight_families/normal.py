@@ -16,7 +16,7 @@ MEAN_RANGE: Final = (-10.0, 11.0)
 LOG_SD_RANGE: Final = (float(np.log(1e-3)), float(np.log(3.0)))
 
 
-def truncated(w: Vector, mean: float, sd: float) -> Vector:
+def truncated(w: Vector, mean: float | Vector, sd: float | Vector) -> Vector:
     """(Phi(w) - Phi(0)) / (Phi(1) - Phi(0)), in the tail where Phi is small: nothing cancels.
 
     Args:
@@ -27,10 +27,10 @@ def truncated(w: Vector, mean: float, sd: float) -> Vector:
     Returns:
         The share of investors at or below each weight.
     """
-    sign = 1.0 if mean > 0.5 else -1.0
-    a, b, z = (sign * (v - mean) / sd for v in (0.0, 1.0, w))
-    top = np.maximum(log_ndtr(a), log_ndtr(b))
-    at_a, at_b, at = (np.exp(log_ndtr(v) - top) for v in (a, b, z))
+    sign = np.where(np.asarray(mean) > 0.5, 1.0, -1.0)
+    log_a, log_b, log_w = (log_ndtr(sign * (v - mean) / sd) for v in (0.0, 1.0, w))
+    top = np.maximum(log_a, log_b)
+    at_a, at_b, at = (np.exp(v - top) for v in (log_a, log_b, log_w))
     result: Vector = (at - at_a) / (at_b - at_a)
     return result
 
@@ -70,11 +70,11 @@ def mean_and_log_sd(outer: Vector) -> Vector:
 
 
 def _distribution(w: Vector, inner: Vector) -> Vector:
-    return truncated(w, float(inner[0]), float(np.exp(inner[1])))
+    return truncated(w, inner[0], np.exp(inner[1]))
 
 
 FAMILY: Final = Family(
-    name="truncated normal",
+    name="normal",
     label="Bell-shaped (normal, cut to 0–1)",
     parameters=("mean", "sd"),
     ranges=(MEAN_RANGE, LOG_SD_RANGE),

@@ -18,7 +18,7 @@ def _distribution(w: Vector, inner: Vector) -> Vector:
 
 
 FAMILY: Final = Family(
-    name="normal",
+    name="unbounded normal",
     label="Normal, not cut",
     parameters=("mean", "sd"),
     ranges=(normal.MEAN_RANGE, normal.LOG_SD_RANGE),

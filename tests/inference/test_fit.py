@@ -44,7 +44,7 @@ def test_exact_portfolios_are_explained_whole_and_nobody_is_an_outlier():
     assert fit.threshold == OUTLIER_FLOOR
     assert fit.outliers == 0
     assert "100.0%" in fit.sentence()
-    assert "none of them lies further" in fit.sentence()
+    assert "no portfolio lies much further off" in fit.sentence()
 
 
 def test_the_share_is_that_of_the_definition():
@@ -139,7 +139,7 @@ def test_three_assets_still_give_a_noise_and_two_say_what_to_do():
     assert estimate_noise(frontier, Y, frontier.project(Y)).sd == pytest.approx(0.005, rel=0.15)
     two = imop.portfolio_problem(np.diag([0.02, 0.04]))
     frontier = imop.efficient_frontier(two, [0.04, 0.06])
-    with pytest.raises(InvalidInput, match=r"Pass noise_sd, the error in a holding"):
+    with pytest.raises(InvalidInput, match=r"noise_sd may say the error in a holding"):
         estimate_noise(frontier, Y[:, :2], frontier.project([[0.5, 0.5]] * len(Y)))
 
 

@@ -6,7 +6,13 @@ import pytest
 import imop_engine as imop
 import reference
 from imop_engine.inference.information import information
-from imop_engine.inference.joint_covariance import _Search, fit_together, with_covariance
+from imop_engine.inference.joint_covariance import (
+    JointFit,
+    _Search,
+    allowed_covariance,
+    fit_together,
+    with_covariance,
+)
 
 Q, R = reference.SECURITIES_COVARIANCE, reference.SECURITIES_RETURN
 ANCHORS = {0: R[0], 6: R[6]}
@@ -97,3 +103,26 @@ def test_another_covariance_changes_nothing_else():
     np.testing.assert_array_equal(other.upper, problem.upper)
     np.testing.assert_array_equal(other.theta.values, problem.theta.values)
     assert other.names == problem.names
+
+
+def test_the_bound_falls_to_that_of_a_known_covariance_as_the_history_grows():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    held = inside(problem, R, 200, seed=3)
+    sizes = []
+    for periods in (60.0, 240.0, 1e9):
+        both, known = allowed_covariance(problem, held, R, periods, 0.005)
+        seen = np.diag(known) < 1e-4
+        assert np.all(np.diag(both)[seen] >= np.diag(known)[seen])
+        sizes.append(float(np.sqrt(np.mean(np.diag(both)[seen]))))
+    assert sizes[0] > 1.5 * sizes[1] > 3.0 * sizes[2]
+    np.testing.assert_allclose(np.diag(both)[seen], np.diag(known)[seen], rtol=0.01)
+
+
+def test_a_history_speaks_against_a_covariance_far_from_its_own():
+    problem = imop.portfolio_problem(Q, anchors=ANCHORS)
+    change = np.zeros((8, 8))
+    fit = JointFit(problem, R, Q, Q, 0.005, change, True)
+    assert fit.against_history(240.0) == 1.0
+    change[1, 1] = 2.0
+    assert fit.against_history(20.0) > 0.9
+    assert fit.against_history(240.0) < 1e-6

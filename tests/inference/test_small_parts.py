@@ -12,6 +12,9 @@ from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
 from imop_engine.inference import bounds, identify
 from imop_engine.inference.attribute_groups import attribute_groups
+from imop_engine.inference.estimating_equations import _perhaps_held
+from imop_engine.inference.first_order import Likelihood
+from imop_engine.inference.group_labels import group_labels
 from imop_engine.inference.information import _places, _where, information
 
 # Everybody is on a stretch with a and b; nobody holds c.
@@ -28,7 +31,8 @@ def test_the_error_of_a_bound_grows_with_its_slope_in_the_investors_weight():
     info = information(FRONTIER, FRONTIER.at([0.3, 0.4, 0.5]))
     (place,) = info.places
     _, c, constant = bounds.price(info, place, 2, info.lams)
-    error = bounds._price_error(info, place, info.lams, c, constant, np.zeros((3, 3)), 0.001)
+    errors = bounds._Prices.of(info, place).errors(np.zeros((3, 3)), 0.001)
+    error = errors.at(info.lams, c, constant)
     step = 1e-6
     slope = (
         bounds.price(info, place, 2, info.lams + step)[0]
@@ -46,7 +50,8 @@ def test_a_bound_is_moved_by_as_much_as_makes_all_investors_right_at_once(count)
     (place,) = info.places
     rho, c, constant = bounds.price(info, place, 2, info.lams)
     covariance = np.diag([1e-6, 1e-6, 0.0])
-    error = bounds._price_error(info, place, info.lams, c, constant, covariance, 0.001)
+    errors = bounds._Prices.of(info, place).errors(covariance, 0.001)
+    error = errors.at(info.lams, c, constant)
     found = bounds.return_bounds(info, info.projection.points, covariance, 0.001, 0.95)
     assert found.investors[2] == count
     wide = ndtri(1.0 - 0.05 / count)
@@ -148,3 +153,80 @@ def test_an_attribute_that_lacks_one_investor_does_not_match():
 def test_more_than_ten_numbers_are_cut_at_their_quartiles(different, groups):
     found = attribute_groups(pd.RangeIndex(different), list(range(different)))
     assert found.nunique() == groups
+
+
+def test_one_date_that_cannot_be_read_does_not_forbid_groups_by_year():
+    dates = pd.DataFrame({"date": ["2020-01-31", "someday", "2021-06-30"] * 10})
+    assert group_labels(dates, "year").names == ("2020", "2021", "not given")
+    with pytest.raises(InvalidInput, match="year"):
+        group_labels(pd.DataFrame({"date": ["someday"] * 30}), "year")
+
+
+def test_the_error_of_lam_is_that_of_a_holding_over_the_length_of_the_step():
+    """lam is read off along ds: error / length; the level of the stretch adds its own share."""
+    info = information(FRONTIER, FRONTIER.at([0.3, 0.4, 0.5]))
+    (place,) = info.places
+    free, s = place.free, place.direction
+    assert free.tolist() == [0, 1]
+    length = s[0] ** 2 + s[1] ** 2
+    start = FRONTIER.portfolios[place.segment][free]
+    along = (s[0] * start[0] + s[1] * start[1]) / np.sqrt(length)
+    covariance = np.array([[4e-6, 1e-6, 0.0], [1e-6, 9e-6, 0.0], [0.0, 0.0, 0.0]])
+    errors = bounds._Prices.of(info, place).errors(covariance, 0.003)
+    assert errors.own == pytest.approx(0.003**2 * (1.0 + 2.0 * along**2) / length, rel=1e-12)
+    # a step of the returns moves lam by -lam q'dr, q = M s / length; M from its definition
+    Q = PROBLEM.covariance[np.ix_(free, free)]
+    across = np.array([1.0, -1.0])
+    M = np.outer(across, across) / (across @ Q @ across)
+    q = M @ s / length
+    C = covariance[np.ix_(free, free)]
+    assert errors.Cq == pytest.approx(C @ q, rel=1e-9)
+    assert errors.qCq == pytest.approx(q @ C @ q, rel=1e-9)
+
+
+def test_newton_on_beliefs_is_that_of_the_joint_problem():
+    """Profiling an investor's two numbers out is a Schur complement of all second derivatives."""
+    rng = np.random.default_rng(3)
+    held = np.array([[True, True, True], [True, False, True]])
+    capped = np.array([[False, False, True], [False, False, False]])
+    likelihood = Likelihood(rng.uniform(0.02, 0.2, (2, 3)), held, capped, np.array([1.0, 2.0]))
+    a, b, r = np.array([0.7, 1.3]), np.array([0.1, -0.2]), np.array([0.3, 0.9, 0.5])
+    S, gradient, (va, vb, xa, xb) = likelihood.newton(a, b, likelihood.terms(a, b, r))
+
+    def value(v):
+        return likelihood.value(v[:2].copy(), v[2:4].copy(), v[4:].copy())
+
+    at, step = np.concatenate([a, b, r]), 1e-4
+    unit = step * np.eye(7)
+    slope = np.array([(value(at + e) - value(at - e)) / (2 * step) for e in unit])
+    bend = -np.array(
+        [
+            [
+                value(at + e + f) - value(at + e - f) - value(at - e + f) + value(at - e - f)
+                for f in unit
+            ]
+            for e in unit
+        ]
+    ) / (4 * step**2)
+    own, cross, rest = bend[:4, :4], bend[:4, 4:], bend[4:, 4:]
+    alone = np.linalg.solve(own, slope[:4])
+    assert np.concatenate([va, vb]) == pytest.approx(alone, rel=1e-4)
+    assert np.vstack([xa, xb]) == pytest.approx(np.linalg.solve(own, cross), rel=1e-4, abs=1e-6)
+    assert pytest.approx(rest - cross.T @ np.linalg.solve(own, cross), rel=1e-4, abs=1e-5) == S
+    assert gradient == pytest.approx(slope[4:] - cross.T @ alone, rel=1e-4, abs=1e-6)
+
+
+def test_a_group_that_holds_an_asset_holds_it_where_more_than_noise_is_there():
+    """Nobody clearly, all together beyond what errors cut at zero leave: those above one error."""
+    noise = 0.01
+    Y = np.repeat(FRONTIER.at([0.5]), 100, axis=0)
+    extra = np.where(np.arange(100) % 2 == 0, 1.5 * noise, 0.5 * noise)  # 1.0 on average
+    Y[:, 2] = extra
+    Y[:, 0] -= extra
+    info = information(FRONTIER, Y)
+    found = _perhaps_held(info, Y, noise)
+    assert found[:, 2].tolist() == [True, False] * 50
+    few = np.repeat(FRONTIER.at([0.5]), 100, axis=0)
+    few[:, 2] = 0.4 * noise  # what errors alone leave
+    few[:, 0] -= 0.4 * noise
+    assert not _perhaps_held(information(FRONTIER, few), few, noise).any()

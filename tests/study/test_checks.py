@@ -14,8 +14,18 @@ from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.anchors import ordered_anchors
 from imop_engine.inference.identify import sandwich_covariance
 from imop_engine.inference.information import information
-from imop_engine.inference.specification import _serial, specification
-from imop_engine.study.checks import CAUTION, NOTE, POOR, Check, _fit, _given, verdict_of
+from imop_engine.inference.joint_covariance import JointFit
+from imop_engine.inference.specification import _piled, _serial, specification
+from imop_engine.study.checks import (
+    CAUTION,
+    NOTE,
+    POOR,
+    Check,
+    _fit,
+    _given,
+    _refitted,
+    verdict_of,
+)
 from imop_engine.study.estimate import investor_clusters
 from imop_engine.tables.export import write_table
 
@@ -122,7 +132,9 @@ def shape_checks(held, clusters=None, noise_sd=0.002):
     def add(name, severity, what):
         said[name] = (severity, *what)
 
-    _shape(SimpleNamespace(problem=FREE, estimate=None, noise_sd=noise_sd), seen, add)
+    _shape(
+        SimpleNamespace(problem=FREE, estimate=None, noise_sd=noise_sd, own_tilts=None), seen, add
+    )
     return said, seen
 
 
@@ -206,6 +218,7 @@ def test_noise_little_explained_and_the_baseline_are_said():
         shares |= {"implied returns": 0.3}
         found = SimpleNamespace(way=values["way"], explained=shares, tiny=values.get("tiny", 0.015))
         study = SimpleNamespace(
+            own_tilts=None,
             estimate=SimpleNamespace(found=found), noise_sd=values.get("noise", 0.01),
             dispersion=0.0312, explained_elsewhere=values["explained"],
             specification=SimpleNamespace(only_rounded=values.get("rounded", False)),
@@ -389,8 +402,67 @@ def test_investors_who_err_more_than_others_are_seen():
     exact = FRONTIER.at(rng.uniform(0.05, 0.95, 500))
     held = rescaled(np.maximum(exact + sizes * rng.normal(size=exact.shape), 0.0))
     study = run(held, settings={"trim": False})
-    assert study.specification.uneven > 1.6
-    assert "much further from the frontier than others" in found(study, "noise").sentence
+    assert study.specification.uneven > 1.3
+    assert study.specification.uneven_z > 5.0
+    assert "Some investors err more than others" in found(study, "noise").sentence
+
+
+@pytest.mark.parametrize("far", [0.0, 0.01])
+def test_a_few_far_away_do_not_make_the_others_uneven(far):
+    """Whoever holds an asset that the estimate does not is far away for that reason alone."""
+    rng = np.random.default_rng(5)
+    exact = FRONTIER.at(rng.uniform(0.05, 0.95, 600))
+    exact[rng.uniform(size=600) < far, 1] += 0.2
+    held = rescaled(np.maximum(exact + rng.normal(0.0, 0.005, exact.shape), 0.0))
+    seen = specification(FRONTIER, held, FRONTIER.project(held), 0.005, np.arange(600))
+    assert seen.uneven == pytest.approx(1.0, abs=0.15)
+    assert abs(seen.uneven_z) < 3.0
+
+
+def test_many_alike_are_no_cap_where_others_hold_about_as_much():
+    """A frontier that explains little puts few where many are; a cap has a step beside it."""
+    rng = np.random.default_rng(7)
+    few = np.full((500, 8), 1 / 8)
+    around = rescaled(np.maximum(rng.normal(0.1, 0.05, few.shape), 0.0))
+    assert _piled(around, few)[0] < 0.2
+    capped = np.minimum(around, 0.12)
+    assert _piled(capped, few)[0] > 1.0
+    assert _piled(capped, few)[1] == pytest.approx(0.12)
+
+
+def test_largest_holdings_a_tenth_apart_are_not_equal():
+    """However far portfolios are from the frontier: equal is within a hundredth."""
+    held = holdings(300, noise=0.07)
+    seen = specification(FRONTIER, held, FRONTIER.project(held), 0.07, np.arange(300))
+    assert seen.tied < 0.05
+    equal = held.copy()
+    order = np.argsort(-equal, axis=1)
+    rows = np.arange(300)
+    both = (equal[rows, order[:, 0]] + equal[rows, order[:, 1]]) / 2
+    equal[rows, order[:, 0]] = equal[rows, order[:, 1]] = both
+    seen = specification(FRONTIER, equal, FRONTIER.project(equal), 0.07, np.arange(300))
+    assert seen.tied > 0.5
+
+
+def test_a_covariance_that_the_history_rules_out_is_said():
+    """Three times the volatility of an asset: 20 years allow that, 240 months do not."""
+    before = imop.portfolio_problem(Q, names=NAMES)
+    change = np.zeros((8, 8))
+    change[7, 7] = 8.0  # of the last column of the factor, which no other asset has a part in
+    L = np.linalg.cholesky(Q)
+    after = imop.portfolio_problem(L @ (np.eye(8) + change) @ L.T, names=NAMES)
+    joint = JointFit(after, R, Q, Q, 0.005, change, True)
+    said = []
+    for periods in (20.0, 240.0):
+        fitted = SimpleNamespace(
+            joint=joint, periods=periods, found=SimpleNamespace(problem=before)
+        )
+        study = SimpleNamespace(estimate=fitted, problem=before)
+        _refitted(study, lambda name, severity, what: said.append((name, severity, what)))
+    ((name, severity, what),) = said
+    assert (name, severity) == ("refit", CAUTION)
+    assert f"the volatility of {NAMES[7]}" in what.sentence
+    assert "history of 240 periods all but rules out" in what.sentence
 
 
 def test_errors_cut_at_zero_are_nothing_systematic():

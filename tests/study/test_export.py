@@ -144,7 +144,7 @@ def test_a_study_is_exported_by_the_ending(name, written, study, tmp_path):
     path = imop.export_study(study, tmp_path / name)
     assert path == tmp_path / written
     names = {"returns", "investors", "frontier", "distribution"}
-    names |= {"checks", "sources", "differences"}
+    names |= {"checks", "sources", "differences", "about"}
     if path.suffix == ".zip":
         inner = ".parquet" if "parquet" in name else ".csv"
         with zipfile.ZipFile(path) as archive:

@@ -145,7 +145,7 @@ def test_what_was_noticed_while_reading_is_in_the_page(moments, portfolios):
     study = imop.run_study(*moments, portfolios.iloc[:60], reading=(reading,))
     page = Page(html_report(study))
     assert remarks[0] in page.text
-    assert "180 rows read, 180 kept" in page.text
+    assert "180 rows read: 180 used" in page.text
     assert "This command makes the report again" not in page.text
 
 

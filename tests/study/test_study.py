@@ -267,6 +267,16 @@ def test_strict_mode_refuses_the_first_bad_portfolio(moments, portfolios):
         imop.study_steps(*moments, bad, imop.StudySettings(strict=True))
 
 
+def test_a_column_of_texts_names_the_investors(moments, portfolios):
+    names = [f"K-{number}" for number in range(30)]
+    table = portfolios.iloc[:30].reset_index(drop=True)
+    told = imop.run_study(*moments, table.assign(client=names))
+    assert list(told.decisions.index) == names
+    assert np.array_equal(told.theta, imop.run_study(*moments, table).theta)
+    with pytest.raises(ImopError, match="client"):  # texts, but holdings beside a name
+        imop.run_study(*moments, table.assign(client=names, A="0.2"))
+
+
 def test_nothing_to_learn_from_is_said(moments, portfolios):
     with pytest.raises(InvalidInput, match="none of the 5 portfolios can be learned from: the fir"):
         imop.study_steps(*moments, portfolios.iloc[:5] * 0.1)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -12,6 +13,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import imop_engine as imop
@@ -20,6 +22,7 @@ from imop_engine import disk, manifest, storage
 from imop_engine.bundled import market
 from imop_engine.errors import CannotWrite, InvalidInput, OldStudy
 from imop_engine.simulate import simulate_investors
+from imop_engine.tables.export import write_table
 
 
 def small(seed: int) -> imop.Study:
@@ -96,6 +99,30 @@ def as_of_before(folder: Path) -> Path:
     document = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**document, "format": 1}))
     return folder
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "1" + 400 * "0" + ".0"])
+def test_numbers_that_are_none_are_refused(one, number, tmp_path):
+    folder = as_of_before(imop.save_study(one, tmp_path / "run"))
+    path = folder / "run.json"
+    path.write_text(re.sub(r'"seconds": [0-9.e+-]+', f'"seconds": {number}', path.read_text()))
+    with (
+        pytest.warns(OldStudy),
+        pytest.raises(InvalidInput, match=r"run.json holds .* which is no number"),
+    ):
+        imop.load_study(folder)
+
+
+def test_figures_that_make_no_sense_are_null(one):
+    before = one.figures
+    try:
+        vars(one)["figures"] = {**before, "explained": -3e32, "noise": float("inf")}
+        written = storage.run_document(one)["figures"]
+    finally:
+        vars(one)["figures"] = before
+    assert written["explained"] is None
+    assert written["noise"] is None
+    assert written["rounds"] == before["rounds"]
 
 
 def test_a_study_of_before_opens_and_says_so(one, tmp_path):
@@ -223,10 +250,13 @@ def counted(owner, name, last):
         return real(*arguments, **options)
     setattr(owner, name, step)
 
-for folder, last in zip(sys.argv[2::2], map(int, sys.argv[3::2])):
+# Imports and tables are made once, here, and not in each of the processes: they only write.
+study = imop.load_study(sys.argv[1])
+imop.save_study(study, sys.argv[2])
+
+for folder, last in zip(sys.argv[3::2], map(int, sys.argv[4::2])):
     child = os.fork()
     if child == 0:
-        study = imop.load_study(sys.argv[1])
         calls = 0
         for name in ("fsync", "replace", "rename", "unlink", "rmdir", "mkdir", "chmod"):
             counted(os, name, last)
@@ -247,7 +277,7 @@ def test_killed_at_any_step_the_folder_is_old_or_new(one, two, tmp_path, foreign
         (first / "mine.txt").write_text("mine")
     folders = [Path(shutil.copytree(first, tmp_path / f"run-{last}")) for last in STEPS]
     orders = [word for pair in zip(folders, STEPS, strict=True) for word in map(str, pair)]
-    command = [sys.executable, "-c", KILLED, str(second), *orders]
+    command = [sys.executable, "-c", KILLED, str(second), str(tmp_path / "before"), *orders]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     codes = [int(line) for line in done.stdout.split()]
     assert codes[0] == -signal.SIGKILL
@@ -310,3 +340,49 @@ def test_a_file_is_the_old_one_where_the_new_one_cannot_be_written(tmp_path, mon
         disk.write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet", "json"])
+def test_a_table_is_the_old_one_where_the_new_one_cannot_be_written(ending, tmp_path, monkeypatch):
+    path = write_table(pd.DataFrame({"a": [1.0]}), tmp_path / f"table.{ending}")
+    path.chmod(0o640)
+    before = path.read_bytes()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full)
+        with pytest.raises(CannotWrite, match="the disk is full"):
+            write_table(pd.DataFrame({"a": [2.0]}), path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    write_table(pd.DataFrame({"a": [2.0]}), path)
+    assert path.read_bytes() != before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640, "who could read it still can"
+
+
+def test_a_table_goes_through_a_link_and_into_a_device_and_makes_no_folder(tmp_path):
+    real = tmp_path / "real.csv"
+    real.write_text("old")
+    (tmp_path / "link.csv").symlink_to(real)
+    write_table(pd.DataFrame({"a": [1.0]}), tmp_path / "link.csv")
+    assert real.read_text() == "a\n1.0\n"
+    assert (tmp_path / "link.csv").is_symlink()
+    disk.replace_file(Path(os.devnull), b"text")
+    assert not Path(os.devnull).is_file()
+    with pytest.raises(CannotWrite, match="its folder is gone"):
+        write_table(pd.DataFrame({"a": [1.0]}), tmp_path / "gone" / "table.csv")
+
+
+def test_figures_that_make_no_sense_are_not_in_the_document(one, monkeypatch):
+    nonsense = {"explained": -3e32, "explained_elsewhere": -1.5, "median_risk_aversion": 201.0}
+    figures = {**one.figures, **nonsense}
+    monkeypatch.setitem(vars(one), "figures", figures)
+    told = storage.run_document(one)
+    assert [told["figures"][name] for name in nonsense] == [None] * 3
+    assert set(told["not_defined"]) == set(nonsense)
+    assert "average portfolio explains them better" in told["not_defined"]["explained"]
+    assert "risk alone counts" in told["not_defined"]["median_risk_aversion"]
+    monkeypatch.undo()
+    assert storage.run_document(one)["not_defined"] == {}

@@ -1,0 +1,87 @@
+"""Why an asset has the return that was learned, in sentences."""
+
+from __future__ import annotations
+
+from imop_engine.sentences.numbers import percent
+
+
+def _share(value: float) -> str:
+    return f"{100.0 * value:.0f} %"
+
+
+def holders(name: str, careful: float, bold: float, everyone: float) -> str:
+    """Who holds an asset along the frontier.
+
+    Args:
+        name: Of the asset.
+        careful: Share of the careful half of the investors who hold it.
+        bold: The same of the bold half.
+        everyone: The same of all.
+    """
+    return (
+        f"{_share(everyone)} of the investors hold {name}: {_share(careful)} of the careful half "
+        f"and {_share(bold)} of the bold half."
+    )
+
+
+def efficient_shares(low: float, high: float, most: float) -> str:
+    """What efficient portfolios have of an asset.
+
+    Args:
+        low: Share at the least risk.
+        high: Share at the most return.
+        most: The largest share along the frontier.
+    """
+    return (
+        f"Efficient portfolios have {_share(low)} of it at the least risk, {_share(high)} at the "
+        f"most return, and at most {_share(most)} in between."
+    )
+
+
+def covariance(name: str, own: float, others: float, largest: str) -> str:
+    """What an asset's risk asks for.
+
+    Args:
+        name: Of the asset.
+        own: What its own variance adds to its covariance with the average portfolio, as a share.
+        others: What moving together with the other holdings adds.
+        largest: The other holding that adds most.
+    """
+    return (
+        "A return must pay for the risk that an asset adds to a portfolio: of the risk that "
+        f"{name} adds to the average portfolio {_share(own)} is its own and {_share(others)} comes "
+        f"from moving together with the other holdings, most with {largest}."
+    )
+
+
+def beside(estimate: float, history: float, implied: float) -> str:
+    """How far the estimate is from history and from implied returns.
+
+    Args:
+        estimate: Yearly.
+        history: What the asset earned in the history.
+        implied: What the average portfolio alone would say.
+    """
+
+    def said(gap: float) -> str:
+        return f"{percent(abs(gap))} a year {'above' if gap >= 0.0 else 'below'}"
+
+    return (
+        f"The estimate of {percent(estimate)} lies {said(estimate - history)} the history and "
+        f"{said(estimate - implied)} what the average portfolio alone would imply."
+    )
+
+
+def no_estimate(sentence: str) -> str:
+    """An asset without an estimate: what is known instead."""
+    return f"There is no estimate. {sentence}"
+
+
+def uncertainty(largest: str, share: float) -> str:
+    """Where most of the width of its interval comes from.
+
+    Args:
+        largest: The source, in words.
+        share: Of the variance.
+    """
+    return f"{_share(share)} of the width of its interval comes from the {largest}."

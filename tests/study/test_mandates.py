@@ -1,0 +1,80 @@
+"""Investors under different limits: what they believe together, and that limits left out show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import imop_engine as imop
+from imop_engine import bundled
+from imop_engine.study import StudyData, StudySettings
+from imop_engine.study.mandates import run_mandates
+from imop_engine.study.steps import make_problem
+
+MARKET = bundled.market("paper8")
+NAMES = list(MARKET.names)
+RETURNS = np.asarray(MARKET.expected_returns)
+SECTOR = ({NAMES[1]: 1, NAMES[3]: 1, NAMES[4]: 1}, "<=", 0.25)
+MANDATES = {"free": {}, "careful": {"limits": [SECTOR], "upper": 0.4}}
+KNOWN = {NAMES[0]: float(RETURNS[0]), NAMES[6]: float(RETURNS[6])}
+
+
+def investors(count: int = 300) -> StudyData:
+    """Half of them free, half under a cap and a limit on three assets together."""
+    rng = np.random.default_rng(6)
+    labels = np.where(np.arange(count) % 2 == 0, "free", "careful")
+    held = np.empty((count, len(NAMES)))
+    for name, given in MANDATES.items():
+        problem = imop.portfolio_problem(MARKET.covariance, names=NAMES, **given)
+        here = labels == name
+        weights = rng.uniform(0.05, 0.95, int(here.sum()))
+        held[here] = imop.efficient_frontier(problem, RETURNS).at(weights)
+    held = np.maximum(held + rng.normal(0.0, 0.003, held.shape), 0.0)
+    table = pd.DataFrame(held / held.sum(axis=1, keepdims=True), columns=NAMES)
+    return StudyData.of(
+        MARKET.returns_by_asset, MARKET.covariance_by_asset, table,
+        attributes=pd.DataFrame({"mandate": labels}),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_one_estimate_from_all_mandates():
+    found = run_mandates(investors(), "mandate", MANDATES, StudySettings(anchors=KNOWN))
+    assert set(found.studies) == {"free", "careful"}
+    table = found.returns.set_index("asset")
+    known = table["status"] == "identified"
+    assert known.sum() >= 4
+    truth = pd.Series(RETURNS, index=NAMES)[known]
+    inside = (table["low"][known] <= truth) & (truth <= table["high"][known])
+    assert inside.all()
+    assert (table["estimate"][known] - truth).abs().max() < 0.003
+    both = table[table["mandates"] == 2]
+    for study in found.studies.values():  # two tell more than one
+        own = study.frame_returns.set_index("asset").loc[both.index]
+        assert ((both["high"] - both["low"]) <= 1.01 * (own["high"] - own["low"])).mean() > 0.7
+    assert set(found.investors["mandate"]) == {"free", "careful"}
+    assert len(found.investors) == 300
+    assert set(found.frontiers["mandate"]) == {"free", "careful"}
+    assert found.sentences == ()
+
+
+def test_labels_without_a_mandate_are_named():
+    data = investors(20)
+    with pytest.raises(imop.errors.InvalidInput, match="names 'careful', for which no mandate"):
+        run_mandates(data, "mandate", {"free": {}})
+    with pytest.raises(imop.errors.InvalidInput, match="there is no column 'client'"):
+        run_mandates(data, "client", MANDATES)
+
+
+def test_a_study_refuses_what_it_cannot_read():
+    with pytest.raises(imop.errors.InvalidInput, match="holdings of zero or more"):
+        StudySettings(lower=-0.1)
+    data, exactly = investors(20), (SECTOR[0], "=", 0.25)
+    with pytest.raises(imop.errors.InvalidInput, match="Give a band"):
+        make_problem(data, StudySettings(anchors=KNOWN, limits=[exactly]))
+
+
+def test_settings_with_limits_come_back_from_json():
+    chosen = StudySettings(lower={NAMES[0]: 0.02}, limits=[SECTOR])
+    assert StudySettings.from_dict(chosen.to_dict()) == chosen
