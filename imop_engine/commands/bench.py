@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from imop_engine.commands import options
+from imop_engine.errors import InvalidInput
 
 
 def bench(
@@ -26,6 +27,10 @@ def bench(
     page: Annotated[
         Path | None, typer.Option(help="Markdown page to write from the results.", dir_okay=False)
     ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this measurement, put among those of --out; repeat for more."),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Measure the engine against Gurobi and others, and how its cost grows."""
@@ -34,7 +39,9 @@ def bench(
     def say(what: str) -> None:
         typer.echo(f"measuring: {what}", err=True)
 
-    report = measurements.run(quick, out, say)
+    if again and (quick or out is None):
+        raise InvalidInput("--again puts a measurement among those of --out; give that folder.")
+    report = measurements.again(again, out, say) if again else measurements.run(quick, out, say)
     if page is not None:
         page.write_text(measurements.page(report))
     if as_json:

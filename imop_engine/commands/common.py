@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,18 +19,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from imop_engine.errors import ImopError, InvalidInput
+from imop_engine.errors import ImopError, InvalidInput, OldStudy
 
 if TYPE_CHECKING:
     from imop_engine.commands.options import CashOptions, LimitOptions, MarketFiles, YahooOptions
-    from imop_engine.limits import Limits
     from imop_engine.loading import HistoryOptions, TableFile
     from imop_engine.market import Market
+    from imop_engine.study import Study
 
 LOG = logging.getLogger("imop")
 
 EXAMPLE_ANCHOR: Final = "AAPL=0.08"
-EXAMPLE_CAP: Final = "AAPL=0.3"
 EXAMPLE_CASH: Final = "Cash=2%"
 LONGEST_NUMBER: Final = 9  # digits of a whole number that anybody means
 PLUS_MINUS: Final = r"±|\+/-|\+-"
@@ -40,6 +40,7 @@ def load_market(
     reading: HistoryOptions | None = None,
     yahoo: YahooOptions | None = None,
     cash: CashOptions | None = None,
+    limits: LimitOptions | None = None,
 ) -> Market:
     """The market from a history, from Yahoo, from two tables of moments, or from a bundled set.
 
@@ -48,6 +49,7 @@ def load_market(
         reading: How a history is read and what is estimated from it; None takes the defaults.
         yahoo: Which prices to fetch; None fetches none.
         cash: Assets of which only a rate is known; None adds none.
+        limits: What is held at most, with the file of groups; None knows none.
 
     Returns:
         Yearly expected returns and covariance, with what was noticed on the way.
@@ -63,6 +65,7 @@ def load_market(
         yahoo=None if yahoo is None else yahoo.prices(),
         bundled=files.bundled,
         asset_map=_table(files.asset_map),
+        groups=None if limits is None else _table(limits.group),
         cash=() if cash is None else tuple(assignments(cash.cash, "--cash", EXAMPLE_CASH).items()),
     )
     words = loading.SourceWords(
@@ -81,6 +84,23 @@ def _table(path: Path | None) -> TableFile | None:
     from imop_engine.loading import TableFile
 
     return None if path is None else TableFile.at(path)
+
+
+def opened_study(folder: Path) -> Study:
+    """The study of a folder, with what was noticed said in the log, and the code to work with it.
+
+    Args:
+        folder: As `imop learn` wrote it.
+    """
+    from imop_engine.storage import load_study
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OldStudy)  # said as a sentence instead
+        study = load_study(folder)
+    for remark in study.remarks:
+        LOG.warning(remark)
+    prepare()
+    return study
 
 
 def prepare() -> None:
@@ -234,15 +254,29 @@ def say_json(document: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def read_limits(given: LimitOptions, names: tuple[str, ...]) -> Limits:
-    """The caps of --upper and --cap, checked in the shell's words."""
-    from imop_engine.limits import Limits, LimitWords
+def portfolio(path: Path, names: Sequence[str]) -> dict[str, float]:
+    """One portfolio: rows of asset and weight, or one row with a column for each asset.
 
-    words = LimitWords(
-        "--cap names {name}, which is none of the assets; they are {assets}.",
-        upper="--upper",
-        cap_of="--cap {name}",
-    )
-    limits = Limits(given.upper, tuple(assignments(given.cap, "--cap", EXAMPLE_CAP).items()))
-    limits.check(names, words)
-    return limits
+    Args:
+        path: The table.
+        names: The assets; columns that are none of them are not read.
+    """
+    from imop_engine.tables.export import read_table
+
+    table = read_table(path)
+    if {"asset", "weight"} <= set(table.columns):
+        shares = dict(zip(table["asset"].astype(str), table["weight"], strict=True))
+    elif len(table) == 1:
+        shares = {name: table[name].iloc[0] for name in table.columns if name in names}
+    else:
+        shares = {}
+    try:
+        found = {name: float(share) for name, share in shares.items() if float(share) != 0.0}
+    except (TypeError, ValueError):
+        found = {}
+    if not found:
+        raise InvalidInput(
+            f"{path.name} holds no portfolio; give rows of asset and weight, or one row with a "
+            "column an asset."
+        )
+    return found

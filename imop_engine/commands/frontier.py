@@ -6,13 +6,12 @@ Imports of the engine are inside the functions: a module of commands is loaded f
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from imop_engine.commands import common
+from imop_engine.commands import common, limiting
 from imop_engine.commands.options import (
     CashOptions,
     HistoryFileOptions,
@@ -22,12 +21,12 @@ from imop_engine.commands.options import (
     YahooOptions,
     grouped,
 )
-from imop_engine.errors import InvalidInput, OldStudy
+from imop_engine.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from imop_engine.frontier import Frontier
+    from imop_engine.limit_prices import LimitPrices
     from imop_engine.market import Market
 
 ROWS_SHOWN: Final = 12
@@ -61,18 +60,25 @@ def frontier(
 ) -> None:
     """Print an efficient frontier, and write it to a file.
 
-    With --study the one that was learned from portfolios; otherwise that of the history.
+    With --study the one that was learned from portfolios; otherwise that of the history. Under
+    limits it says which of them bind where, and what each costs at the same risk.
     """
     from imop_engine.study.outcome import frontier_frame
     from imop_engine.tables.export import records, write_table
 
+    prices = None
     if study is not None:
         if not files.nothing or yahoo.tickers is not None or cash.cash:
             raise InvalidInput("--study brings its own returns; leave the other sources out.")
-        curve, source = _estimated(study), "estimated"
+        if not limits.nothing:
+            raise InvalidInput(
+                "--study brings the limits that it was learned under; leave the others out."
+            )
+        curve, source = common.opened_study(study).frontier, "estimated"
     else:
-        market = common.load_market(files, history.reading(), yahoo, cash)
-        curve, source = _historical(market, limits), "historical"
+        market = common.load_market(files, history.reading(), yahoo, cash, limits)
+        prices = _historical(market, limits)
+        curve, source = prices.frontier, "historical"
     table = frontier_frame(curve, points)
     written = None if out is None else str(write_table(table, out))
     if as_json:
@@ -82,35 +88,23 @@ def frontier(
                 "turning_points": len(curve.weights),
                 "file": written,
                 "frontier": records(table),
+                "limits": [] if prices is None else records(prices.table()),
             }
         )
         return
     _show(table, source, len(curve.weights))
+    if prices is not None and prices.limits:
+        limiting.show(prices)
     if written is not None:
         typer.echo(f"{len(table)} points written to {written}.")
 
 
-def _estimated(folder: Path) -> Frontier:
-    from imop_engine.storage import load_study
+def _historical(market: Market, given: LimitOptions) -> LimitPrices:
+    from imop_engine.limit_prices import limit_prices
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OldStudy)  # said as a sentence instead
-        study = load_study(folder)
-    for remark in study.remarks:
-        common.LOG.warning(remark)
+    limits = limiting.read_limits(given, market)
     common.prepare()
-    return study.frontier
-
-
-def _historical(market: Market, given: LimitOptions) -> Frontier:
-    import imop_engine as imop
-
-    limits = common.read_limits(given, market.names)
-    problem = imop.portfolio_problem(
-        market.covariance, names=market.names, upper=limits.upper_of(market.names)
-    )
-    common.prepare()
-    return imop.efficient_frontier(problem, market.expected_returns)
+    return limit_prices(market.covariance, market.expected_returns, limits, market.names)
 
 
 def _show(table: pd.DataFrame, source: str, turning_points: int) -> None:

@@ -6,13 +6,14 @@ Imports of the engine are inside the functions: a module of commands is loaded f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from imop_engine.commands import common, learning
+from imop_engine.commands import common, following, learning, limiting, mandating, population
+from imop_engine.commands.following import FollowOptions
 from imop_engine.commands.options import (
     CashOptions,
     HistoryFileOptions,
@@ -24,10 +25,12 @@ from imop_engine.commands.options import (
     YahooOptions,
     grouped,
 )
+from imop_engine.commands.population import ScaleOptions
 from imop_engine.errors import InvalidInput
 
 if TYPE_CHECKING:
     from imop_engine.loading import PortfolioOptions
+    from imop_engine.market import Market
     from imop_engine.study import StudySettings
 
 EXAMPLE_RATE: Final = "USD=0.92"
@@ -203,6 +206,14 @@ class ResultOptions:
         list[str] | None,
         typer.Option("--also", help=f"Also one file as {', '.join(ALSO)}; repeatable."),
     ] = None
+    mandate: Annotated[
+        str | None,
+        typer.Option(
+            "--mandate",
+            help="Investors under different limits: COLUMN=FILE, where COLUMN of the portfolios "
+            "names each one's mandate and FILE has columns mandate and limit.",
+        ),
+    ] = None
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on where a stopped run in --out has come to."),
@@ -216,6 +227,10 @@ class ResultOptions:
             raise InvalidInput(f"--also is {strange[0]!r}; choose among {', '.join(ALSO)}.")
         if self.also and self.out is None:
             raise InvalidInput("--also writes into the folder of the results; name it with --out.")
+        if self.mandate and (self.resume or self.also):
+            raise InvalidInput(
+                "--mandate learns a study of each mandate; --resume and --also are for one study."
+            )
         if self.resume and self.out is None:
             raise InvalidInput("--resume goes on with the run in a folder; name it with --out.")
 
@@ -231,24 +246,44 @@ def learn(
     known: KnownReturns,
     limits: LimitOptions,
     learner: LearningOptions,
+    scale: ScaleOptions,
+    arrivals: FollowOptions,
     results: ResultOptions,
 ) -> None:
     """Learn what investors believe from a return history and their portfolios.
 
     Writes returns.csv, investors.csv, frontier.csv, distribution.csv, checks.csv, sources.csv,
-    differences.csv, run.json and report.html; with --by also groups.csv.
+    differences.csv, run.json and report.html; with --by also groups.csv. With --mandate it writes
+    returns.csv, investors.csv and frontier.csv of all, and a folder like that for each mandate. A
+    folder or a pattern of Parquet or CSV files, and --cluster, learn from portfolios that need not
+    fit into memory.
     """
     results.check()
-    market = common.load_market(files, history.reading(learner.strict), yahoo, cash)
+    arrivals.check()
+    market = common.load_market(files, history.reading(learner.strict), yahoo, cash, limits)
     market = learning.resting_on(market, known.months)
     reading = people.reading(learner.strict)
+    if arrivals.follow:
+        place = _plain_folder(people, known, results, "--follow")
+        chosen = _settings(known, limits, learner, results, market)
+        line = common.command_line(context)
+        following.follow(market, people.portfolios, chosen, arrivals, place, results.as_json, line)
+        return
+    if scale.wanted(people.portfolios):
+        _learn_parts(context, people, market, known, limits, learner, scale, results)
+        return
     data = learning.read(market, people.portfolios, reading, known.truth, files.asset_map)
-    settings = _settings(known, limits, learner, results, market.names)
+    settings = _settings(known, limits, learner, results, market)
     out = results.out
     if out is not None:
         common.make_folder(out)
-    study = learning.run(data, settings, out, results.resume)
     command = common.command_line(context)
+    if results.mandate:
+        mandates = mandating.read(results.mandate, limits, market)
+        found = mandating.learn(data, mandates, settings, out, command)
+        mandating.say(found, out, results.as_json)
+        return
+    study = learning.run(data, settings, out, results.resume)
     if out is not None:
         learning.write(study, out, results.also or (), command)
     if results.as_json:
@@ -258,6 +293,54 @@ def learn(
         common.say_json({"folder": None if out is None else str(out), **document})
     else:
         learning.show(study, out)
+
+
+def _learn_parts(
+    context: typer.Context,
+    people: PortfolioFile,
+    market: Market,
+    known: KnownReturns,
+    limits: LimitOptions,
+    learner: LearningOptions,
+    scale: ScaleOptions,
+    results: ResultOptions,
+) -> None:
+    """The same from portfolios in parts, which are clean tables already."""
+    out = _plain_folder(people, known, results, "--cluster")
+    settings = _settings(known, limits, learner, results, market)
+    command = common.command_line(context)
+    roles = learning.roles(people.role)
+    found = population.learn_parts(market, people.portfolios, settings, scale, roles, out, command)
+    if results.as_json:
+        from imop_engine.scale.saving import population_document
+
+        common.say_json({"folder": str(out), **population_document(found, command)})
+    else:
+        population.show(found, out)
+
+
+def _plain_folder(
+    people: PortfolioFile, known: KnownReturns, results: ResultOptions, option: str
+) -> Path:
+    """The folder of the results, where nothing was asked for that only a whole file can give."""
+    plain = PortfolioFile(people.portfolios, role=people.role)
+    odd = [
+        one.name for one in fields(people) if getattr(people, one.name) != getattr(plain, one.name)
+    ]
+    odd += ["truth"] * (known.truth is not None) + ["also"] * bool(results.also)
+    odd += ["resume"] * results.resume + ["mandate"] * bool(results.mandate)
+    if odd:
+        raise InvalidInput(
+            f"--{odd[0].replace('_', '-')} is for a file that is read whole; with {option} tables "
+            "are clean: a column for each asset, fractions of wealth. Leave one of the two out."
+        )
+    out = results.out
+    if out is None:
+        raise InvalidInput(
+            f"what {option} learns is written as it goes on; name a folder for it with --out."
+        )
+    common.make_folder(out)
+    return out
 
 
 def _share(value: float, option: str) -> float:
@@ -272,17 +355,18 @@ def _settings(
     limits: LimitOptions,
     learner: LearningOptions,
     results: ResultOptions,
-    names: tuple[str, ...],
+    market: Market,
 ) -> StudySettings:
     from imop_engine.study import StudySettings
 
+    names = market.names
     weights = common.parse_weights(learner.weights)
     anchors = learning.anchors(known.anchor, known.anchor_portfolio, names)
-    caps = common.read_limits(limits, names)
+    given = limiting.read_limits(limits, market)
     # every asset by its name where one has a cap of its own: a study's mapping leaves the others
     # without a cap
     upper = (
-        dict(zip(names, caps.upper_of(names).tolist(), strict=True)) if caps.caps else caps.upper
+        dict(zip(names, given.upper_of(names).tolist(), strict=True)) if given.caps else given.upper
     )
     return StudySettings(
         weights=weights,
@@ -292,6 +376,8 @@ def _settings(
         anchors=anchors,
         upper=upper,
         bounds=known.bounds,
+        lower=dict(given.floors) if given.floors else given.lower,
+        limits=given.linear,
         loss=learner.loss,
         start=learner.start,
         refine=learner.refine,

@@ -108,7 +108,7 @@ def anchors(
         known.append(one)
     for text in portfolios or ():
         file, *value = common.unsure_assignment(text, "--anchor-portfolio", ANCHOR_PORTFOLIO)
-        known.append((_portfolio(Path(file), names), value[0], value[1]))
+        known.append((common.portfolio(Path(file), names), value[0], value[1]))
     return known or None
 
 
@@ -247,7 +247,7 @@ def show(study: Study, out: Path | None) -> None:
         view.add_column(heading.replace("_", " "), justify="right")
     view.add_column("status")
     for _, row in frame.iterrows():
-        numbers = [_percent(float(row[heading])) for heading in headings]
+        numbers = [percent(float(row[heading])) for heading in headings]
         view.add_row(escape(str(row["asset"])), *numbers, str(row["status"]))
     console = Console()
     console.print(Text(verdict_line(study.verdict), style=TONES[study.verdict]))
@@ -292,10 +292,11 @@ def done_for_you(study: Study) -> list[str]:
     """One line for each file in which something was settled without the analyst."""
     reports = [*study.data.market.reading, *study.data.investors.reading]
     counted = [(one, getattr(one, "done_summary", str)()) for one in reports]
-    return [f"{report.file}: {said} The report lists them." for report, said in counted if said]
+    return [f"{report.file}: {said} The report says which." for report, said in counted if said]
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """A fraction in per cent; a dash where there is none."""
     return f"{value:.2%}" if value == value else "–"
 
 
@@ -308,26 +309,3 @@ def _column(path: Path, name: str) -> Any:
     if missing:
         raise InvalidInput(f"{path.name} has no column {missing[0]!r}; it needs asset and {name}.")
     return table.set_index(table["asset"].astype(str))[name]
-
-
-def _portfolio(path: Path, names: Sequence[str]) -> dict[str, float]:
-    """One portfolio: rows of asset and weight, or one row with a column for each asset."""
-    from imop_engine.tables.export import read_table
-
-    table = read_table(path)
-    if {"asset", "weight"} <= set(table.columns):
-        shares = dict(zip(table["asset"].astype(str), table["weight"], strict=True))
-    elif len(table) == 1:
-        shares = {name: table[name].iloc[0] for name in table.columns if name in names}
-    else:
-        shares = {}
-    try:
-        found = {name: float(share) for name, share in shares.items() if float(share) != 0.0}
-    except (TypeError, ValueError):
-        found = {}
-    if not found:
-        raise InvalidInput(
-            f"{path.name} holds no portfolio; give rows of asset and weight, or one row with a "
-            "column an asset."
-        )
-    return found

@@ -96,6 +96,29 @@ Upper = Annotated[float, typer.Option("--upper", help="Cap on every holding.")]
 Caps = Annotated[
     list[str] | None, typer.Option("--cap", help="Cap of one asset, as ASSET=0.3; repeatable.")
 ]
+LimitTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        help="A limit on what is held, as 'sector:Technology + Cash <= 30%', 'A between 5% and "
+        "10%', 'each sector <= 40%' or '|A - benchmark| <= 2%'; repeatable.",
+    ),
+]
+Minima = Annotated[
+    list[str] | None,
+    typer.Option("--minimum", help="The least of an asset or a group, as Cash=5%; repeatable."),
+]
+GroupFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--group",
+        help="Which assets belong together: a column of assets, others of sector, region …",
+    ),
+]
+BenchmarkFile = Annotated[
+    Path | None,
+    typer.Option("--benchmark", help="The benchmark of limits: a table of assets and shares."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Loss = Annotated[
     str,
@@ -184,11 +207,26 @@ class CashOptions:
 
 
 @dataclass(frozen=True)
-class LimitOptions:
+class CapOptions:
     """The most that anybody may hold."""
 
     upper: Upper = 1.0
     cap: Caps = None
+
+
+@dataclass(frozen=True)
+class LimitOptions(CapOptions):
+    """What anybody may hold at most, at least, or together."""
+
+    limit: LimitTexts = None
+    minimum: Minima = None
+    group: GroupFile = None
+    benchmark: BenchmarkFile = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no limit was given."""
+        return self == LimitOptions()
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -32,6 +32,10 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes.  [default: one a core]")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Dask for the repetitions: local, or an address as tcp://host:8786."),
+    ] = None,
     page: Annotated[
         Path | None, typer.Option(help="Markdown page to write from the results.", dir_okay=False)
     ] = None,
@@ -45,7 +49,7 @@ def reproduce(
     An interrupted run goes on where it stopped.
     """
     shell: Any = import_module("imop_experiments.shell")
-    results = shell.run(names, out, quick=quick, fresh=fresh, workers=workers)
+    results = shell.run(names, out, quick=quick, fresh=fresh, workers=workers, cluster=cluster)
     shell.keep(results, page, record)
     if as_json:
         typer.echo(json.dumps(results, indent=1))

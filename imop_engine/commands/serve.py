@@ -11,7 +11,7 @@ import socket
 import sys
 from importlib import import_module
 from importlib.resources import as_file, files
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -20,9 +20,9 @@ from imop_engine.errors import InvalidInput
 DEFAULT_PORT: Final = 8501
 LOOPBACK: Final = "127.0.0.1"
 WILDCARDS: Final = ("0.0.0.0", "::")
-WHO: Final = (
-    "Every computer that reaches this address sees, changes and deletes all workspaces: there are "
-    "no accounts, and nothing is encrypted on the way."
+HOW: Final = (
+    "Without a login only this computer is served: configure one (docs/team.md says how, in ten "
+    "minutes), or leave --address out."
 )
 
 
@@ -36,7 +36,7 @@ def serve(
     ] = LOOPBACK,
     share: Annotated[
         bool,
-        typer.Option("--share", help="Let others in: needed for an --address that others reach."),
+        typer.Option("--share", help="Let others in, who log in: for an --address they reach."),
     ] = False,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -45,18 +45,21 @@ def serve(
     """Start the app and print its address; Ctrl-C ends it."""
     chosen = port or DEFAULT_PORT
     _require_free(address, chosen)
-    _require_sharing(address, share)
+    settings = import_module("imop_app.login").settings()
+    _require_sharing(address, share, settings)
     # By name: the engine's modules import nothing of the app, which builds on them. On a new
     # machine this starts compiling, so that it goes on while the server starts.
     import_module("imop_app.warmup").prepare()
+    import_module("imop_app.database").database()  # what is wrong with the store is said at once
     with as_file(files("imop_app") / "main.py") as page:
         from streamlit.web.cli import main as streamlit
 
         import_module("imop_app.doors").close(address)
+        import_module("imop_app.downloads").keep()
         shown = _in_address(_reachable(address))
         typer.echo(f"IMOP Studio: http://{shown}:{chosen}  (Ctrl-C ends it)")
-        if not is_loopback(address):
-            typer.echo(WHO)
+        if settings is not None:
+            typer.echo(f"People reach it by {settings.url} and log in there")
         sys.stdout.flush()
         options = {
             "server.address": address,
@@ -82,12 +85,18 @@ def is_loopback(address: str) -> bool:
         return address == "localhost"
 
 
-def _require_sharing(address: str, share: bool) -> None:
-    if not share and not is_loopback(address):
+def _require_sharing(address: str, share: bool, settings: Any) -> None:
+    if is_loopback(address):
+        return
+    if settings is None:
         raise InvalidInput(
-            f"--address {address} lets other computers in, and the app has no accounts: whoever "
-            "reaches it sees, changes and deletes all workspaces. Add --share if that is what you "
-            f"want, or leave --address out to serve this computer only ({LOOPBACK})."
+            f"--address {address} lets other computers in, and no login is configured: whoever "
+            f"reaches it would see, change and delete all workspaces. {HOW}"
+        )
+    if not share:
+        raise InvalidInput(
+            f"--address {address} lets other computers in. Add --share if that is wanted, or "
+            f"leave --address out to serve this computer only ({LOOPBACK})."
         )
 
 

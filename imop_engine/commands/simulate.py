@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from imop_engine.commands import common
+from imop_engine.commands import common, limiting
 from imop_engine.commands.options import Json, Kind, LimitOptions, MarketFiles, Seed, grouped
 from imop_engine.errors import InvalidInput
 from imop_engine.weight_families import DRAWN
@@ -123,7 +123,7 @@ def simulate(
     _require(written.file_format, FORMATS, "--format")
     _require(written.layout, LAYOUTS, "--layout")
     source = MarketFiles(bundled="us20") if files.nothing else files
-    market = common.load_market(source, HistoryOptions(kind=kind))
+    market = common.load_market(source, HistoryOptions(kind=kind), limits=limits)
     rng = np.random.default_rng(seed)
     problem = _problem(market, limits)
     beliefs = market.expected_returns + seen.disagreement * rng.standard_normal(market.size)
@@ -146,12 +146,10 @@ def simulate(
 
 
 def _problem(market: Market, given: LimitOptions) -> Problem:
-    from imop_engine.problem import portfolio_problem
+    from imop_engine.limit_prices import limited_problem
 
-    limits = common.read_limits(given, market.names)
-    return portfolio_problem(
-        market.covariance, names=market.names, upper=limits.upper_of(market.names)
-    )
+    limits = limiting.read_limits(given, market)
+    return limited_problem(market.covariance, limits, market.names)
 
 
 def _draw(

@@ -22,7 +22,9 @@ ALL: Final = "all"
 def template(
     forms: Annotated[
         list[str] | None,
-        typer.Argument(help="returns, portfolios, holdings, expected, covariance, or all."),
+        typer.Argument(
+            help="returns, portfolios, holdings, expected, covariance, mandates, groups, or all."
+        ),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", help="Folder for the files.", file_okay=False)

@@ -29,6 +29,16 @@ with open(os.environ["WATCHED"], "a") as file:
 """
 
 
+LOGIN = {
+    "IMOP_URL": "https://studio.example.com",
+    "IMOP_LOGIN_METADATA_URL": "https://id.example.com/.well-known/openid-configuration",
+    "IMOP_LOGIN_CLIENT_ID": "studio",
+    "IMOP_LOGIN_CLIENT_SECRET": "secret",
+    "IMOP_LOGIN_COOKIE_SECRET": "c" * 40,
+    "IMOP_LOGIN_ALLOW": "@example.com",
+}
+
+
 def scope(host="127.0.0.1:8501", origin=None, kind="http", path="/", method="GET", **more):
     headers = [(b"host", host.encode())] if host is not None else []
     headers += [(b"origin", origin.encode())] if origin is not None else []
@@ -179,10 +189,20 @@ def test_a_connection_of_a_foreign_page_is_refused_and_nobody_is_asked(server, o
     assert [line for line in heard if "127.0.0.1" not in line and "localhost" not in line] == []
 
 
-def test_other_computers_are_let_in_only_when_that_was_asked_for():
-    command = [IMOP, "app", "--address", "0.0.0.0", "--port", "1"]
+@pytest.mark.parametrize(
+    ("given", "around", "said"),
+    [
+        ([], {}, "no login is configured"),
+        (["--share"], {}, "no login is configured"),
+        (["--share"], {"IMOP_URL": "https://studio.example.com"}, "The login lacks"),
+        ([], LOGIN, "Add --share if that is wanted"),
+    ],
+)
+def test_other_computers_are_let_in_only_with_a_login(given, around, said, tmp_path):
+    command = [IMOP, "app", "--address", "0.0.0.0", "--port", "1", *given]
     with reserved_port() as port:
-        command[-1] = str(port)
-        done = subprocess.run(command, capture_output=True, text=True)
+        command[5] = str(port)
+        surroundings = {**os.environ, "IMOP_HOME": str(tmp_path), **around}
+        done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
     assert done.returncode == 2
-    assert "Add --share if that is what you want" in done.stderr
+    assert said in done.stderr

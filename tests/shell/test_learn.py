@@ -1,6 +1,8 @@
 """`imop simulate`, `imop learn` and `imop frontier` as a person runs them."""
 
+import contextlib
 import datetime as dt
+import io
 import json
 import os
 import re
@@ -13,10 +15,13 @@ import pandas as pd
 import pytest
 
 import imop_engine as imop
+from imop_engine.bundled import market
 from imop_engine.cli import main
 from imop_engine.tables import yahoo_cache
 from imop_engine.weight_families import drawn_by_mean_and_sd
 from thirty import thirty_stocks
+
+EIGHT = ["AAPL", "AMD", "JPM", "KO", "PG", "UNH", "WMT", "XOM"]
 
 
 @pytest.fixture
@@ -39,20 +44,34 @@ def good(shell, *arguments):
     return out
 
 
+def printed(*arguments: object) -> str:
+    """What a command prints, for what a whole module shares."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), pytest.raises(SystemExit) as ended:
+        main([str(one) for one in arguments])
+    assert not ended.value.code
+    return out.getvalue()
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Simulated once by the command itself; several tests read them."""
+    """Eight stocks, and investors simulated once by the command itself; several tests read them."""
     folder = tmp_path_factory.mktemp("simulated")
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "simulate", "--market", "us20", "--investors", "200", "--disagreement", "0.01",
-                "--segment", "young=0.5,normal,0.7,0.1", "--segment", "old=0.5,beta,0.35,0.1",
-                "--from", "2022-01-31", "--to", "2023-12-31", "--out", str(folder), "--json",
-            ]
-        )  # fmt: skip
-    assert not ended.value.code
+    history = folder / "eight.csv"
+    market("us20").history[EIGHT].to_csv(history)
+    printed(
+        "simulate", "--returns", history, "--investors", "200", "--disagreement", "0.01",
+        "--segment", "young=0.5,normal,0.7,0.1", "--segment", "old=0.5,beta,0.35,0.1",
+        "--from", "2022-01-31", "--to", "2023-12-31", "--out", folder, "--json",
+    )  # fmt: skip
     return folder
+
+
+@pytest.fixture(scope="module")
+def learned(files, tmp_path_factory):
+    """A run with every default, once: its folder, and what it told a person."""
+    folder = tmp_path_factory.mktemp("learned")
+    return folder, printed("learn", *of(files), "--out", folder)
 
 
 def of(files: Path) -> tuple[str, ...]:
@@ -172,8 +191,8 @@ def test_learn_by_what_is_left_on_the_table(shell, files, tmp_path):
 
 
 @pytest.mark.slow
-def test_learn_for_people_shows_table_fit_and_where_the_files_are(shell, files, tmp_path):
-    out = good(shell, "learn", *of(files), "--out", tmp_path)
+def test_learn_for_people_shows_table_fit_and_where_the_files_are(learned):
+    _, out = learned
     for word in (
         "asset",
         "estimate",
@@ -204,8 +223,6 @@ def test_learn_takes_anchors_of_assets_and_of_portfolios(shell, files, tmp_path)
 @pytest.mark.slow
 def test_learn_takes_moments_given_directly(shell, tmp_path):
     good(shell, "simulate", "--market", "paper8", "--investors", 60, "--out", tmp_path)
-    from imop_engine.bundled import market
-
     paper = market("paper8")
     pd.DataFrame({"asset": paper.names, "expected_return": paper.expected_returns}).to_csv(
         tmp_path / "expected.csv", index=False
@@ -362,15 +379,15 @@ def test_resume_without_a_checkpoint_starts_at_the_beginning(shell, files, tmp_p
 
 # -- frontier ------------------------------------------------------------------------------------
 @pytest.mark.slow
-def test_frontier_of_a_study_and_of_the_history(shell, files, tmp_path):
-    good(shell, "learn", *of(files), "--out", tmp_path / "run")
-    learned = json.loads(good(shell, "frontier", "--study", tmp_path / "run", "--json"))
+def test_frontier_of_a_study_and_of_the_history(shell, files, learned):
+    folder, _ = learned
+    believed = json.loads(good(shell, "frontier", "--study", folder, "--json"))
     history = json.loads(good(shell, "frontier", "--returns", files / "returns.csv", "--json"))
-    assert (learned["source"], history["source"]) == ("estimated", "historical")
-    assert learned["frontier"] != history["frontier"]
-    saved = imop.load_study(tmp_path / "run")
-    assert learned["turning_points"] == len(saved.frontier.weights)
-    for rows in (learned["frontier"], history["frontier"]):
+    assert (believed["source"], history["source"]) == ("estimated", "historical")
+    assert believed["frontier"] != history["frontier"]
+    saved = imop.load_study(folder)
+    assert believed["turning_points"] == len(saved.frontier.weights)
+    for rows in (believed["frontier"], history["frontier"]):
         risks = [row["risk"] for row in rows]
         assert risks == sorted(risks)
         held = np.array([[row[name] for name in saved.problem.names] for row in rows])
@@ -429,7 +446,7 @@ def test_prices_from_yahoo_come_from_the_cache_when_offline(shell, tmp_path, mon
         (("learn", "{ok}", "--sums", "ignore"), "sums"),
         (("learn", "{ok}", "--kind", "tea"), "kind"),
         (("learn", "{ok}", "--cap", "ZZZ=0.1"), "--cap names ZZZ"),
-        (("learn", "{ok}", "--upper", "0.01"), "caps add up to 0.2"),
+        (("learn", "{ok}", "--upper", "0.01"), "caps add up to 0.08"),
         (("learn", "{ok}", "--resume"), "name it with --out"),
         (("learn", "{ok}", "--also", "xlsx"), "name it with --out"),
         (("learn", "{ok}", "--out", "{f}/returns.csv"), "returns.csv"),
@@ -477,9 +494,16 @@ def test_the_shell_answers_at_once():
 
 # -- whether to trust it -------------------------------------------------------------------------
 @pytest.mark.slow
-def test_learn_says_the_verdict_and_its_reasons_before_the_table(shell, files, tmp_path):
-    out = good(shell, "learn", *of(files), "--out", tmp_path)
-    document = json.loads((tmp_path / "run.json").read_text())
+def test_learn_says_the_verdict_and_its_reasons_before_the_table(shell, tmp_path):
+    # twenty assets, of which some are held by nobody
+    people, folder = tmp_path / "people", tmp_path / "run"
+    good(
+        shell, "simulate", "--market", "us20", "--investors", "200", "--disagreement", "0.01",
+        "--segment", "young=0.5,normal,0.7,0.1", "--segment", "old=0.5,beta,0.35,0.1",
+        "--out", people,
+    )  # fmt: skip
+    out = good(shell, "learn", *of(people), "--out", folder)
+    document = json.loads((folder / "run.json").read_text())
     flat = " ".join(out.split())
     assert flat.startswith(f"Verdict: {document['verdict']}. ")
     assert document["checks"], "a history of anchors is never without a remark here"
@@ -489,7 +513,7 @@ def test_learn_says_the_verdict_and_its_reasons_before_the_table(shell, files, t
         )
         assert line in flat
         assert flat.index(line) < flat.index("Expected returns per year, given the anchors")
-    table = pd.read_csv(tmp_path / "returns.csv")
+    table = pd.read_csv(folder / "returns.csv")
     unknown = table["status"].str.startswith(("bounded", "not seen"))
     assert unknown.any()
     assert table.loc[unknown, "estimate"].isna().all()

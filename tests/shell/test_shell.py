@@ -124,7 +124,7 @@ MISTAKE = re.compile(r"imop: [^\n]+\.\n")
         (("simulate", "--out", "x", "--cap", "X=1"), "none of the assets; they are AAPL, AMD"),
         (
             ("frontier", "--market", "paper8", "--out", "/dev/null/f.csv"),
-            "/dev/null/f.csv cannot be read or written (not a directory); check the path",
+            "/dev/null/f.csv was not written: what should be its folder is a file",
         ),
     ],
 )

@@ -23,7 +23,10 @@ def commands() -> list[list[str]]:
 def test_every_command_of_the_tour_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     given = commands()
-    assert {one[1] for one in given} == {"simulate", "learn", "frontier", "template"}
+    assert {one[1] for one in given} == {
+        "simulate", "learn", "client", "frontier", "sensitivity", "resample", "runs",
+        "template",
+    }  # fmt: skip
     for name, *arguments in given:
         assert name == "imop"
         with pytest.raises(SystemExit) as ended:
@@ -44,8 +47,8 @@ def test_the_tour_names_every_file_of_the_folder(tmp_path, monkeypatch, capsys):
             main(arguments)
     listed = set(re.findall(r"^\| `([\w.]+)/?` \|", TOUR.read_text(), re.MULTILINE))
     written = {path.name for path in Path("results").iterdir()}
-    # the covariance is there only where it was fitted, groups where they were asked for, as their
-    # rows say
-    sometimes = {"covariance.csv", "groups.csv"}
+    # the covariance is there only where it was fitted, groups and limits where they were asked
+    # for, as their rows say
+    sometimes = {"covariance.csv", "groups.csv", "limits.csv"}
     assert sometimes <= listed
     assert written - sometimes == listed - sometimes
