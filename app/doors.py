@@ -8,20 +8,35 @@ this machine's address on a server far away to judge an origin it does not know;
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import ipaddress
 import re
 import socket
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from imop_app import access, downloads, login
+from imop_app.downloads import file_of
+from imop_app.login import LoginSettings
+from imop_app.visitors import COOKIE, new_cookie
+
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 WILDCARDS: Final = frozenset({"0.0.0.0", "::"})
 CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/script-health-check")
+# The one script of ours (see main.py); allowed by its digest like those of Streamlit's own page.
+OWN_SCRIPT: Final = Path(__file__).with_name("assets") / "focus.html"
+MEDIA: Final = "/media/"
+UPLOADS: Final = "/_stcore/upload_file"
+LOGOUT: Final = "/auth/logout"
+# A page says by itself that a session has ended; this ends what does not.
+GRACE_SECONDS: Final = 5.0
 POLICY_VIOLATION: Final = 1008  # the code with which a WebSocket is refused
 HEADERS: Final = {
     "x-content-type-options": "nosniff",
@@ -57,6 +72,11 @@ class Names:
         if address in LOOPBACK_NAMES:
             return cls(LOOPBACK_NAMES)
         return cls(frozenset({address.lower()}))
+
+    @classmethod
+    def reached_by(cls, settings: LoginSettings) -> Names:
+        """The names of a server with a login: the one people use, and this computer's own."""
+        return cls(LOOPBACK_NAMES | {settings.host})
 
     def accept(self, host: str | None) -> bool:
         """Whether a Host header names this server.
@@ -133,10 +153,13 @@ class Doors:
         app: What answers those who are let in.
         names: What this server may be called.
         policy: What a page may load.
+        settings: How people log in; None where there is no login.
     """
 
-    def __init__(self, app: Any, names: Names, policy: str) -> None:
-        self.app, self.names = app, names
+    def __init__(
+        self, app: Any, names: Names, policy: str, settings: LoginSettings | None = None
+    ) -> None:
+        self.app, self.names, self.settings = app, names, settings
         self.headers = [
             (name.encode(), value.encode())
             for name, value in {**HEADERS, "content-security-policy": policy}.items()
@@ -148,8 +171,18 @@ class Doors:
             await self.app(scope, receive, send)
             return
         reason = refusal(scope, self.names)
+        if reason is None and self.settings is not None:
+            reason = await asyncio.to_thread(not_hers, scope)
         if reason is None:
-            await self.app(scope, receive, self._with_headers(send))
+            known = any(
+                name.lower() == b"cookie" and f"{COOKIE}=".encode() in value
+                for name, value in scope["headers"]
+            )
+            sending = self._with_headers(send, greet=not known)
+            if scope["type"] == "websocket" and self.settings is not None:
+                await self._while_it_lasts(scope, receive, sending, self.settings)
+            else:
+                await self.app(scope, receive, sending)
         elif scope["type"] == "websocket":
             await receive()
             await send(
@@ -164,15 +197,70 @@ class Doors:
             await send({**start, "headers": plain + length + self.headers})
             await send({"type": "http.response.body", "body": body})
 
-    def _with_headers(self, send: Any) -> Any:
+    async def _while_it_lasts(
+        self, scope: Any, receive: Any, send: Any, settings: LoginSettings
+    ) -> None:
+        """Serve a tab until the session of its visitor ends; then the page says so by itself."""
+        found = await asyncio.to_thread(access.read, cookies_of(scope))
+        if found.visitor is None:
+            await self.app(scope, receive, send)
+            return
+        left = found.visitor.begun + settings.hours * access.HOUR - time.time()
+        try:
+            await asyncio.wait_for(self.app(scope, receive, send), left + GRACE_SECONDS)
+        except TimeoutError:
+            ended = {"type": "websocket.close", "code": POLICY_VIOLATION}
+            await send({**ended, "reason": "Your session has ended."})
+
+    def _with_headers(self, send: Any, greet: bool) -> Any:
+        secure = b"; Secure" if self.settings is not None and self.settings.encrypted else b""
+
         async def sending(message: Any) -> None:
             if message["type"] == "http.response.start":
                 ours = {name for name, _ in self.headers} | {b"server"}
                 kept = [pair for pair in message.get("headers", []) if pair[0].lower() not in ours]
+                cookie = [(b"set-cookie", new_cookie().encode())] if greet else []
+                kept = [
+                    (name, value + secure if name.lower() == b"set-cookie" else value)
+                    for name, value in (*kept, *cookie)
+                ]
                 message = {**message, "headers": kept + self.headers}
             await send(message)
 
         return sending
+
+
+def cookies_of(scope: dict[str, Any]) -> dict[str, str]:
+    """The cookies of a request, by name; none where they cannot be read."""
+    found: SimpleCookie = SimpleCookie()
+    for name, value in scope["headers"]:
+        if name.lower() == b"cookie":
+            try:
+                found.load(value.decode("latin-1"))
+            except CookieError:
+                continue
+    return {name: one.value for name, one in found.items()}
+
+
+def not_hers(scope: dict[str, Any]) -> str | None:
+    """Why whoever asks may not have this; None where she may, or it is nobody's.
+
+    What comes over the connection of a page is looked at by the services. Here is what goes beside
+    it: files to fetch, files that are brought, and the way out.
+
+    Args:
+        scope: The request, as ASGI describes it.
+    """
+    path, cookies = scope["path"], cookies_of(scope)
+    if path == LOGOUT:
+        if (b"sec-fetch-site", b"cross-site") in scope["headers"]:
+            return "Pages of other sites may not log anybody out."
+        access.end(cookies)
+    if path.startswith(UPLOADS) and access.read(cookies).visitor is None:
+        return "You are not logged in."
+    if path.startswith(MEDIA) and not access.may_fetch(file_of(path), cookies):
+        return "There is nothing here."
+    return None
 
 
 def content_policy(page: str) -> str:
@@ -188,16 +276,22 @@ def close(address: str) -> None:
     Args:
         address: What the server listens on.
     """
+    settings = login.settings()
+    if settings is not None:
+        login.tell_streamlit(settings)
+        downloads.guard()
     from starlette.middleware import Middleware
     from streamlit import file_util, net_util
     from streamlit.web.server.starlette import starlette_app
 
     page = Path(file_util.get_static_dir()) / "index.html"
-    policy = content_policy(page.read_text(encoding="utf-8"))
+    policy = content_policy("".join(one.read_text(encoding="utf-8") for one in (page, OWN_SCRIPT)))
     usual = starlette_app.create_streamlit_middleware
 
+    names = Names.of(address) if settings is None else Names.reached_by(settings)
+
     def guarded() -> list[Middleware]:
-        return [Middleware(Doors, names=Names.of(address), policy=policy), *usual()]
+        return [Middleware(Doors, names=names, policy=policy, settings=settings), *usual()]
 
     starlette_app.create_streamlit_middleware = guarded
     _ask_nobody((net_util,))

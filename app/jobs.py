@@ -1,4 +1,5 @@
-"""Learning in the background: one thread per workspace, which pages look at and never wait for.
+"""Learning in the background, which pages look at and never wait for: in a thread, or in a process
+of its own (worker_jobs.py), where the same job runs.
 
 The thread consumes a generator of steps and writes what it sees into a `Job`. It knows nothing of
 pages: it calls no `st.*`, and pages only read. A stopped job keeps its generator and goes on with
@@ -16,6 +17,7 @@ from typing import Any, Final, Literal
 
 from imop_app.settings import Settings
 from imop_engine.errors import ImopError
+from imop_engine.progress import Stopped, watched
 
 LOG = logging.getLogger("imop")
 Status = Literal["running", "stopped", "finished", "failed"]
@@ -25,6 +27,11 @@ Status = Literal["running", "stopped", "finished", "failed"]
 TRAIL_POINTS: Final = 240
 # A crash while learning costs no more than this.
 CHECKPOINT_SECONDS: Final = 2.0
+# What comes after the stream, and is told by shares and not by portfolios.
+FITTING: Final = ("refining", "describing")
+# Before so much is done, and for so short a wait, nothing is said of the time left.
+LEAST_SHARE: Final = 0.05
+LEAST_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +66,8 @@ class Job:
         checkpoint: Keeps the state after a step; None keeps none.
         describe_error: Puts an error in words.
         before: Waits for what the first step needs; None waits for nothing.
+        again: Makes the steps from a state, where a stop ended them in the middle of one; None:
+            a stop waits for the end of the step.
     """
 
     def __init__(
@@ -70,6 +79,7 @@ class Job:
         checkpoint: Callable[[Any], None] | None = None,
         describe_error: Callable[[BaseException], str] = str,
         before: Callable[[threading.Event], bool] | None = None,
+        again: Callable[[Any], Iterator[Any]] | None = None,
     ) -> None:
         self.settings = settings
         self.name = name
@@ -77,7 +87,10 @@ class Job:
         self.stage = "starting"
         self.done = 0
         self.total = 0
+        self.part = 0.0  # the share of a stage after the stream that is done
+        self._stage_began = time.monotonic()
         self.error: str | None = None
+        self.notice: str | None = None  # what happened to it on the way
         self.trouble: str | None = None  # why the last checkpoint could not be kept
         self.run: str | None = None  # the id under which the result is kept
         self.adopted = False  # whether a page has made that run the one it shows
@@ -88,6 +101,8 @@ class Job:
         self._checkpoint = checkpoint
         self._describe_error = describe_error
         self._before = before
+        self._again = again
+        self._cut: Any = None  # the state to go on from where a stop ended a step
         self._last: Any = None
         self._checkpointed = float("-inf")
         self._unsaved: Any = None  # a finished study that could not be written
@@ -101,13 +116,30 @@ class Job:
 
     @property
     def share(self) -> float:
-        """The share of the portfolios that has been seen."""
+        """The share of its stage that is done: of the portfolios, or of the fit."""
+        if self.stage in FITTING:
+            return self.part
         return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the stage may still take; None where it is too early to say."""
+        return time_left(self.share, time.monotonic() - self._stage_began)
 
     @property
     def unsaved(self) -> bool:
         """Whether there is a result that could not be written; starting again tries once more."""
         return self.status == "failed" and self._unsaved is not None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it failed for a reason outside it, and can go on from its checkpoint."""
+        return False
+
+    @property
+    def waiting(self) -> str:
+        """What is said while it waits for its turn; a thread of its own waits for none."""
+        return ""
 
     @property
     def alive(self) -> bool:
@@ -125,9 +157,7 @@ class Job:
         """Begin, or go on where it stopped."""
         if self.alive or self.status == "finished":
             return
-        self._stop.clear()
-        self._ended.clear()
-        self.status, self.error = "running", None
+        self.go_on()
         self._thread = threading.Thread(target=self._work, name=f"learn {self.name}", daemon=True)
         self._thread.start()
 
@@ -149,7 +179,31 @@ class Job:
         if self._thread is not None:
             self._thread.join(seconds)
 
+    def work_here(self) -> None:
+        """Do in this thread what `start` does in another."""
+        self._work()
+
+    def go_on(self) -> None:
+        """Be ready to work again after a stop or a failure."""
+        self._stop.clear()
+        self._ended.clear()
+        self.status, self.error = "running", None
+
     def _work(self) -> None:
+        with watched(self._note_part):
+            self._take_steps()
+
+    def _begin(self) -> Iterator[Any]:
+        cut, self._cut = self._cut, None
+        return self._make() if cut is None or self._again is None else self._again(cut)
+
+    def _note_part(self, share: float) -> None:
+        """How far a step is; a stop ends it here, as the stream that came before is kept."""
+        self.part = share
+        if self._stop.is_set() and self._again is not None and self._last is not None:
+            raise Stopped
+
+    def _take_steps(self) -> None:
         try:
             if self._unsaved is not None:
                 self._finish(self._unsaved)
@@ -158,7 +212,7 @@ class Job:
                 if not self._is_prepared():
                     self.status = "stopped"
                     return
-                self._steps = self._make()
+                self._steps = self._begin()
             for step in self._steps:
                 self._note(step)
                 if step.study is not None:
@@ -169,6 +223,10 @@ class Job:
                 self._keep_state(step)
             if self._last is not None:
                 self._keep_state(self._last, now=True)
+            self.status = "stopped"
+        except Stopped:
+            self._cut, self._steps = self._last.state, None
+            self._keep_state(self._last, now=True)
             self.status = "stopped"
         except Exception as error:  # whatever it is, the page must learn of it
             LOG.debug("a run failed", exc_info=True)
@@ -192,6 +250,7 @@ class Job:
                 self._trail.append(Point.of(self._last))
             self._last, self._steps = None, None
         self._make, self._checkpoint, self._before = _nothing, None, None
+        self._again = None
         self._keep = str
 
     def _keep_state(self, step: Any, now: bool = False) -> None:
@@ -224,6 +283,8 @@ class Job:
 
     def _note(self, step: Any) -> None:
         with self._lock:
+            if step.stage != self.stage:
+                self._stage_began, self.part = time.monotonic(), 0.0
             self.stage, self.done, self.total = step.stage, step.done, step.total
             self._last = step
             if self._count % self._every == 0:
@@ -232,6 +293,21 @@ class Job:
             if len(self._trail) > TRAIL_POINTS:
                 self._trail = self._trail[::2]
                 self._every *= 2
+
+
+def time_left(share: float, seconds: float) -> float | None:
+    """How long a stage will still take at its pace so far; None where it is too early to say.
+
+    >>> time_left(0.25, 10.0), time_left(0.01, 10.0)
+    (30.0, None)
+
+    Args:
+        share: What is done of it.
+        seconds: What that took.
+    """
+    if share < LEAST_SHARE or seconds < LEAST_SECONDS:
+        return None
+    return seconds * (1.0 - share) / share
 
 
 def _nothing() -> Iterator[Any]:

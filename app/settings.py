@@ -18,8 +18,9 @@ InvestorSource = Literal["simulate", "sample", "upload"]
 Grid = int | Literal["exact"]
 Start = Literal["efficiency", "search", "history", "zero"]
 Loss = Literal["distance", "efficiency"]
-Anchoring = Literal["history", "assets", "none"]
+Anchoring = Literal["history", "assets", "total", "none"]
 Errors = Literal["auto", "holdings", "beliefs"]
+Relation = Literal["<=", ">=", "="]
 Algorithm = Literal["accelerated", "full", "newton"]
 
 GRIDS: Final[tuple[Grid, ...]] = ("exact", 6, 11, 21, 41, 81)
@@ -44,6 +45,15 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class SumLimit:
+    """What is held of a group, an asset, or a sum of them, at most, at least or exactly."""
+
+    what: str
+    relation: Relation
+    share: float
+
+
+@dataclass(frozen=True)
 class MarketSettings:
     """Where the assets, their history and their covariance come from."""
 
@@ -52,6 +62,7 @@ class MarketSettings:
     file: StoredFile | None = None
     second: StoredFile | None = None  # the covariance, where moments are given directly
     asset_map: StoredFile | None = None  # what else the assets are called
+    groups: StoredFile | None = None  # which of them belong together
     tickers: tuple[str, ...] = ()
     kind: str = "auto"
     units: str = "auto"
@@ -65,12 +76,13 @@ class MarketSettings:
     told: tuple[str, ...] = ()  # what a download had to say
     cash: tuple[tuple[str, float], ...] = ()  # assets without a history, and their yearly rates
     limits: tuple[Limit, ...] = ()
+    sums: tuple[SumLimit, ...] = ()
     bounds: tuple[float, float] | None = None  # where every believed return lies
 
     @property
     def data(self) -> MarketSettings:
         """The same without limits: what has to be read again when it changes."""
-        return replace(self, limits=(), bounds=None)
+        return replace(self, limits=(), sums=(), bounds=None)
 
 
 @dataclass(frozen=True)
@@ -109,13 +121,24 @@ class InvestorBatch:
     snapshots: str = "latest"
     drift: str = "keep"
     rates: tuple[tuple[str, float], ...] = ()  # currency, and what a unit of it is worth
+    only_new: bool = False  # without portfolios that earlier batches have
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some of the investors: only these, or all but these."""
+
+    mode: Literal["only", "without"]
+    ids: tuple[str, ...]
+    said: str = ""  # how they were chosen, in words
 
 
 @dataclass(frozen=True)
 class InvestorSettings:
-    """The stream of portfolios: a first batch, and those that came later."""
+    """The stream of portfolios: a first batch, those that came later, and who of them counts."""
 
     batches: tuple[InvestorBatch, ...] = (InvestorBatch(),)
+    selection: Selection | None = None
 
     @property
     def first(self) -> InvestorBatch:
@@ -128,7 +151,7 @@ class InvestorSettings:
 
     def plus(self, batch: InvestorBatch) -> InvestorSettings:
         """The same with one more batch at the end of the stream."""
-        return InvestorSettings((*self.batches, batch))
+        return replace(self, batches=(*self.batches, batch))
 
 
 @dataclass(frozen=True)
@@ -136,7 +159,7 @@ class LearnSettings:
     """What is taken as known, and how the learner goes about the rest."""
 
     anchoring: Anchoring = "history"
-    known: tuple[tuple[str, float], ...] = ()  # asset and return, where anchoring is "assets"
+    known: tuple[tuple[str, float], ...] = ()  # name and return, where anchoring is "assets"
     algorithm: Algorithm = "accelerated"
     grid: Grid = "exact"
     start: Start = "efficiency"
@@ -147,11 +170,14 @@ class LearnSettings:
     trim: bool = True  # set investors aside whom no common frontier explains
     errors: Errors = "auto"  # what keeps investors from the frontier
     known_errors: tuple[tuple[str, float], ...] = ()  # asset and standard error; others are exact
+    total: float | None = None  # yearly return of the average portfolio, where anchoring is "total"
+    total_error: float = 0.0  # its standard error; 0: exact
 
     @property
     def used(self) -> LearnSettings:
         """The part that a run depends on: returns named as known count only where they anchor."""
-        return self if self.anchoring == "assets" else replace(self, known=(), known_errors=())
+        used = self if self.anchoring == "assets" else replace(self, known=(), known_errors=())
+        return used if used.anchoring == "total" else replace(used, total=None, total_error=0.0)
 
 
 @dataclass(frozen=True)
@@ -161,6 +187,22 @@ class Settings:
     market: MarketSettings
     investors: InvestorSettings
     learn: LearnSettings
+
+
+def files_in(value: Any) -> tuple[StoredFile, ...]:
+    """The files that settings name, in order and each once.
+
+    Args:
+        value: Settings of any kind; None names none.
+    """
+    if isinstance(value, StoredFile):
+        return (value,)
+    parts: tuple[Any, ...] = ()
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = tuple(getattr(value, part.name) for part in fields(value))
+    elif isinstance(value, tuple):
+        parts = value
+    return tuple(dict.fromkeys(file for part in parts for file in files_in(part)))
 
 
 def to_plain(value: Any) -> Any:

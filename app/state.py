@@ -6,18 +6,20 @@ reload, a bookmark or a second tab finds it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import streamlit as st
 
-from imop_app import recovery
+from imop_app import access, naming, recovery
 from imop_app.home import is_safe
 from imop_app.jobs import JOBS, Job
+from imop_app.run_record import RunRecord
 from imop_app.settings import InvestorSettings, LearnSettings, MarketSettings, Settings
-from imop_app.store import FolderStore, RunRecord, RunStore
-from imop_app.workspace import Before, Workspace, new_workspace, open_workspace
+from imop_app.store import DatabaseStore, RunStore
+from imop_app.workspace import UNNAMED, Before, Workspace, new_workspace, open_workspace
 from imop_engine.errors import CannotWrite
 
 KEY: Final = "imop"
@@ -39,12 +41,13 @@ class AppState:
     @property
     def job(self) -> Job | None:
         """The workspace's run under way, stopped or just ended."""
+        access.require(self.workspace.owner)
         return JOBS.get(self.workspace.id)
 
     @property
     def store(self) -> RunStore:
         """The workspace's kept runs."""
-        return FolderStore(self.workspace.folder / "runs")
+        return DatabaseStore(self.workspace.id, self.workspace.owner)
 
     @property
     def settings(self) -> Settings | None:
@@ -63,7 +66,8 @@ class AppState:
         """Take another market. Investors who were simulated on the old one are drawn again."""
         if market != self.workspace.market:
             before = self.workspace.market
-            self.workspace.market = market
+            with self._named():
+                self.workspace.market = market
             if before is None or market is None or before.data != market.data:
                 self.workspace.learn = None
             self.save()
@@ -71,7 +75,8 @@ class AppState:
     def choose_investors(self, investors: InvestorSettings | None) -> None:
         """Take other investors."""
         if investors != self.workspace.investors:
-            self.workspace.investors = investors
+            with self._named():
+                self.workspace.investors = investors
             self.save()
 
     def choose_learning(self, learn: LearnSettings) -> None:
@@ -93,16 +98,15 @@ class AppState:
             return False
         job.adopted = True
         self.show_run(job.run)
-        recovery.forget(self.workspace.folder)
+        recovery.forget(self.workspace.id, job.run)
         return True
 
     def _adopt_after_a_crash(self) -> bool:
         """Show the run that was finished when the server died, and let go of one that is gone."""
-        folder = self.workspace.folder
-        left = recovery.under_way(folder)
+        left = recovery.under_way(self.workspace.id)
         if left is not None and self.store.has(left.run):
             self.show_run(left.run)
-            recovery.forget(folder)
+            recovery.forget(self.workspace.id, left.run)
             return True
         if self.workspace.run is not None and not self.store.has(self.workspace.run):
             self.show_run(None)
@@ -133,6 +137,15 @@ class AppState:
             self.workspace.before = None
             self.save()
 
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the workspace by what is in it, as long as nobody has given it another name."""
+        of = self.workspace
+        own = of.name not in (UNNAMED, naming.automatic(of.market, of.investors))
+        yield
+        if not own:
+            of.name = naming.automatic(of.market, of.investors)
+
     def _choose(self, settings: Settings) -> None:
         self.workspace.market, self.workspace.investors = settings.market, settings.investors
         self.workspace.learn = settings.learn
@@ -153,11 +166,18 @@ class AppState:
         """Compare groups by that column, on the page and in what is taken away."""
         if by != self.workspace.groups:
             self.workspace.groups = by
-            self.workspace.save()
+            self.save()
+
+    def accept(self, finding: str) -> None:
+        """Leave what reading found as it is; it asks no more."""
+        if finding not in self.workspace.accepted:
+            self.workspace.accepted = (*self.workspace.accepted, finding)
+            self.save()
 
     def rename(self, name: str) -> None:
         """Name the workspace."""
-        named = name.strip()[:60] or "Untitled"
+        of = self.workspace
+        named = name.strip()[: naming.LENGTH] or naming.automatic(of.market, of.investors)
         if named != self.workspace.name:
             self.workspace.name = named
             self.save()
@@ -184,10 +204,15 @@ class AppState:
 
 def current() -> AppState:
     """This session's state, opened from the address on first use."""
-    asked = st.query_params.get(ADDRESS, "")
+    asked, visitor = st.query_params.get(ADDRESS, ""), access.visitor()
+    known = st.session_state.get(KEY)
+    if known is not None and known.workspace.owner != visitor.address:
+        del st.session_state[KEY]
     if KEY not in st.session_state:
-        opened = open_workspace(asked) if is_safe(asked) else new_workspace()
-        st.session_state[KEY] = _swept(AppState(opened))
+        access.came_in(visitor)
+        owner = visitor.address
+        opened = open_workspace(asked, owner) if is_safe(asked) else new_workspace(owner)
+        st.session_state[KEY] = AppState(opened)
     state: AppState = st.session_state[KEY]
     # Moving between pages clears the address; a reload must still find the workspace in it.
     if asked != state.workspace.id:
@@ -197,22 +222,13 @@ def current() -> AppState:
 
 def switch(identifier: str | None) -> None:
     """Open another workspace in this tab, or an empty one."""
-    opened = new_workspace() if identifier is None else open_workspace(identifier)
-    swept = _swept(AppState(opened))
+    owner = access.visitor().address
+    opened = new_workspace(owner) if identifier is None else open_workspace(identifier, owner)
     # Widgets keep their own values; those of the old workspace must not leak into the new one.
     for key in list(st.session_state):
         del st.session_state[key]
-    st.session_state[KEY] = swept
+    st.session_state[KEY] = AppState(opened)
     st.query_params[ADDRESS] = opened.id
-
-
-def _swept(state: AppState) -> AppState:
-    """The state of a workspace, without what dead servers left half written in it."""
-    folder = state.workspace.folder
-    if folder.is_dir():
-        recovery.sweep(folder)
-        FolderStore(folder / "runs").sweep()
-    return state
 
 
 def place(options: Iterable[Any], value: Any) -> int:

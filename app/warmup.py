@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from importlib import import_module
@@ -12,6 +13,7 @@ from imop_app.services.preparing import PREPARATION
 LOG = logging.getLogger("imop")
 VIEWS: Final = ("investors", "learn", "frontier", "preferences", "report", "runs", "lab")
 _ONCE = threading.Lock()
+_SERVED = threading.Event()  # whether this process only serves pages, and is no test or notebook
 
 
 def prepare() -> None:
@@ -19,6 +21,7 @@ def prepare() -> None:
 
     The shell calls this before the server starts, so that the two start side by side.
     """
+    _SERVED.set()
     threading.Thread(target=PREPARATION.begin, name="prepare", daemon=True).start()
 
 
@@ -28,13 +31,29 @@ def begin() -> None:
         threading.Thread(target=_load, name="warm up", daemon=True).start()
 
 
+def settle() -> None:
+    """Let what is loaded now never be looked through for garbage again.
+
+    Streamlit looks through all objects after every page and every look at a progress bar. Those
+    of libraries and compiled code stay for good, and took more of that than the page itself.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def _load() -> None:
     try:
         PREPARATION.begin()
         import_module("imop_engine.tables.apart").start()
+        import_module("imop_app.copies").sweep()
+        if PREPARATION.ready:
+            import_module("imop_app.workers").start()
         for name in VIEWS:
             import_module(f"imop_app.views.{name}")
         if PREPARATION.wait():
+            import_module("imop_app.workers").start()
             import_module("imop_app.services.warm").compiled_code()
+        if _SERVED.is_set():
+            settle()
     except Exception:  # a page that needs it will say what is wrong; this thread only helps
         LOG.debug("loading ahead failed", exc_info=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+import re
 
 import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 import imop_engine as imop
-from imop_app.home import data_folder
 from imop_app.jobs import JOBS
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings, Simulation
 from imop_app.state import KEY, AppState
@@ -73,16 +72,13 @@ def learned(identifier: str = "w-test") -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    parts = [*test.markdown, *test.caption, *test.title, *test.subheader, *test.info]
-    return " ".join(str(part.value) for part in parts)
+    parts = [*test.markdown, *test.caption, *test.title, *test.header, *test.info]
+    drawn = [re.sub(r"<[^>]*>", "", one.proto.body) for one in test.get("html")]
+    return " ".join([*drawn, *(str(part.value) for part in parts)])
 
 
 def charts_on(test: AppTest) -> int:
     return len(test.get("vega_lite_chart"))
-
-
-def runs_folder(identifier: str = "w-test") -> Any:
-    return data_folder() / "workspaces" / identifier / "runs"
 
 
 # -- files ---------------------------------------------------------------------------------------

@@ -9,13 +9,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
+import imop_engine as imop
 import waiting_runs
 from servers import end, first_answer, reserved_port
 
@@ -42,7 +46,9 @@ PHONE = {
 }
 PATIENCE = 600_000  # milliseconds; only what hangs takes so long, on however busy a machine
 SETTLE = 150  # milliseconds
-PAGES = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
+PAGES = (
+    "market", "investors", "learn", "frontier", "preferences", "clients", "report", "runs", "lab",
+)  # fmt: skip
 # On a page that is opened by its own address Streamlit's client first asks for its server below
 # that address, gets a 404 and asks again at the root. That is how it finds out where it lives.
 PROBES = re.compile(rf"/({'|'.join(PAGES)})/_stcore/(health|host-config)$")
@@ -53,8 +59,18 @@ IMOP_THAT_WAITS = (sys.executable, str(Path(waiting_runs.__file__)))
 
 
 @contextmanager
-def served(folder: Path, imop: tuple[str, ...] = IMOP) -> Iterator[str]:
-    """The app, started away from the checkout as an installed one would be, and offline."""
+def served(
+    folder: Path,
+    imop: tuple[str, ...] = IMOP,
+    more: Callable[[str], dict[str, str]] = lambda address: {},
+    *,
+    dies: bool = False,
+) -> Iterator[str]:
+    """The app, started away from the checkout as an installed one would be, and offline.
+
+    `more` are variables of its environment, given its address. With `dies` it is killed in the
+    end, as by a power cut, and not asked to end.
+    """
     nowhere = "http://127.0.0.1:9"
     surroundings = {
         **os.environ,
@@ -67,12 +83,15 @@ def served(folder: Path, imop: tuple[str, ...] = IMOP) -> Iterator[str]:
     with (folder / "log").open("a") as log, reserved_port() as port:
         address = f"http://127.0.0.1:{port}"
         command = [*imop, "app", "--port", str(port)]
-        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=surroundings)
+        around = {**surroundings, **more(address)}
+        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=around)
         try:
             assert first_answer(f"{address}/_stcore/health", server) == "ok"
             yield address
             assert server.poll() is None, "the server died during the tests"
         finally:
+            if dies:
+                server.kill()
             end(server)
     assert address in (folder / "log").read_text()
     assert "Traceback" not in (folder / "log").read_text()
@@ -191,6 +210,13 @@ class Visit:
             {"name": name, "mimeType": "application/octet-stream", "buffer": content}
         )
 
+    def bring_history(self, content: bytes) -> None:
+        """Make a file of returns the market."""
+        self.choose("Upload a history")
+        self.upload("market_file", "history.csv", content)
+        expect(self.key("status")).to_contain_text("history.csv")
+        self.wait_until_idle()
+
     def choose(self, label: str) -> None:
         """Press one part of a row of choices."""
         self.page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
@@ -217,18 +243,51 @@ class Visit:
         assert self.complaints == [], self.complaints
         assert self.outside == [], f"the page asks others: {self.outside}"
 
+    def expect_access(self) -> None:
+        """Nothing that axe calls serious: names, contrasts, order of headings."""
+        # Vega draws the brush without a name and offers none; the chart around it has one.
+        context = {"exclude": [[".brush_brush_bg"], [".brush_brush"]]}
+        found = Axe().run(self.page, context=context).response["violations"]
+        grave = [
+            (one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert grave == [], grave
+
     def close_in_peace(self) -> None:
         self.expect_peace()
         self.context.close()
 
 
+NAMES = ("Cash fund", "Bonds", "High yield", "Real estate", "World equity", "Emerging equity")
+RETURNS = np.array([0.015, 0.025, 0.045, 0.055, 0.065, 0.085])
+RISKS = np.array([0.01, 0.04, 0.08, 0.13, 0.16, 0.25])
+
+
+def own_files(count: int = 120, seed: int = 8) -> tuple[bytes, bytes]:
+    """A history of returns, and a wide file of amounts with a stated class."""
+    rng = np.random.default_rng(seed)
+    covariance = np.outer(RISKS, RISKS) * (0.3 + 0.7 * np.eye(len(NAMES)))
+    days = pd.period_range("2010-01", periods=180, freq="M").to_timestamp().strftime("%Y-%m-%d")
+    drawn = rng.multivariate_normal(RETURNS / 12, covariance / 12, len(days))
+    history = pd.DataFrame(drawn, columns=list(NAMES), index=pd.Index(days, name="date"))
+    weights = np.clip(rng.normal(0.35, 0.15, count), 0.05, 0.9)
+    problem = imop.portfolio_problem(covariance, names=NAMES)
+    held = imop.efficient_frontier(problem, RETURNS).at(weights)
+    held = np.maximum(held + rng.normal(0.0, 0.02, held.shape), 0.0)
+    amounts = held / held.sum(axis=1, keepdims=True) * rng.lognormal(11.5, 0.8, count)[:, None]
+    table = pd.DataFrame(amounts.round(2), columns=list(NAMES))
+    profile = np.where(weights < 0.2, "conservative", np.where(weights < 0.5, "balanced", "growth"))
+    table.insert(0, "risk profile", profile)
+    table.insert(0, "client", [f"C{number:04d}" for number in range(count)])
+    return history.to_csv().encode(), table.to_csv(index=False).encode()
+
+
 def time_many(visit: Visit, history: bytes, portfolios: tuple[str, bytes]) -> dict[str, float]:
     """Bring a market and very many investors, learn, see who they are; the seconds of each wait."""
     seconds = {}
-    visit.choose("Upload a history")
-    visit.upload("market_file", "history.csv", history)
-    expect(visit.key("status")).to_contain_text("history.csv")
-    visit.wait_until_idle()
+    visit.bring_history(history)
     visit.open("investors")
     visit.choose("Upload portfolios")
     started = time.perf_counter()

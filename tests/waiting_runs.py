@@ -4,6 +4,7 @@ What a test clicks while a run works is then clicked while it works, however fas
 Run as a script this is the shell's `imop` with such runs.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -34,5 +35,6 @@ def jobs() -> list[Any]:
 if __name__ == "__main__":
     from imop_engine.cli import main
 
+    os.environ["IMOP_WORKERS"] = "0"  # the steps are changed in this process
     learning._steps = waiting(learning._steps)
     main(sys.argv[1:])

@@ -10,15 +10,18 @@ from imop_app.components.show import download
 from imop_app.services import examples
 
 
-def offer(forms: Sequence[str], assets: Sequence[str] = (), *, samples: bool = True) -> None:
+def offer(
+    forms: Sequence[str], assets: Sequence[str] = (), *, samples: bool = True, place: str = ""
+) -> None:
     """Buttons that hand out a template of each form, and a sample where there is one that fits.
 
     Args:
         forms: Which files, as the engine names them.
         assets: What templates name; none takes the engine's own.
         samples: Whether samples are offered too.
+        place: Tells two offers on one page apart.
     """
-    with st.container(horizontal=True, key=f"examples_{'_'.join(forms)}"):
+    with st.container(horizontal=True, key=f"examples_{place}{'_'.join(forms)}"):
         for form in forms:
             download(
                 f"Template: {form}",
@@ -26,6 +29,7 @@ def offer(forms: Sequence[str], assets: Sequence[str] = (), *, samples: bool = T
                 f"{form}_template.csv",
                 "text/csv",
                 examples.about(form),
+                place=place,
             )
             if samples:
                 download(
@@ -34,4 +38,5 @@ def offer(forms: Sequence[str], assets: Sequence[str] = (), *, samples: bool = T
                     f"{form}_sample.csv",
                     "text/csv",
                     examples.about(form) + " A whole one, to try.",
+                    place=place,
                 )

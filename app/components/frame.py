@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from imop_app.components.show import escape
-from imop_app.state import AppState, current, switch
-from imop_app.workspace import recent_workspaces
-from imop_engine.sentences.words import WORDS, word
+from imop_app.components import workspaces
+from imop_app.state import AppState
+from imop_engine.sentences.words import WORDS
 
 # name: title, icon, and what the page answers
 PAGES: Final[dict[str, tuple[str, str, str]]] = {
@@ -20,7 +19,8 @@ PAGES: Final[dict[str, tuple[str, str, str]]] = {
     "learn": ("Learn", ":material/school:", "Estimate the returns behind the portfolios."),
     "frontier": ("Frontier", ":material/show_chart:", "What was learned about the assets."),
     "preferences": ("Preferences", ":material/tune:", "What was learned about the investors."),
-    "report": ("Report", ":material/description:", "Take the results away."),
+    "clients": ("Clients", ":material/person_search:", "One client at a time; choose and act."),
+    "report": ("Report", ":material/description:", "Reports, tables and pictures to download."),
     "runs": ("Runs", ":material/history:", "Everything learned so far; compare two."),
     "lab": ("Lab", ":material/science:", "The paper's small problems, step by step."),
 }
@@ -79,40 +79,7 @@ def go(state: AppState, name: str) -> None:
 def workspace_box(state: AppState) -> None:
     """Below the rail: which workspace is open, others, and the list of words."""
     with st.sidebar:
-        with st.popover(
-            escape(state.workspace.name),
-            icon=":material/folder_open:",
-            width="stretch",
-            help=word("workspace"),
-        ):
-            st.text_input(
-                "Name of this workspace",
-                value=state.workspace.name,
-                key="workspace_name",
-                on_change=_rename,
-                max_chars=60,
-                help="For you to find it again.",
-            )
-            st.button("New workspace", icon=":material/add:", on_click=switch, args=(None,))
-            _others(state)
+        workspaces.box(state)
         with st.popover("Words", icon=":material/menu_book:", width="stretch"):
-            for name, meaning in WORDS.items():
+            for name, meaning in sorted(WORDS.items()):
                 st.markdown(f"**{name}** · {meaning}")
-
-
-def _rename() -> None:
-    current().rename(st.session_state["workspace_name"])
-
-
-def _others(state: AppState) -> None:
-    others = [entry for entry in recent_workspaces() if entry.id != state.workspace.id]
-    if others:
-        st.caption("Open another")
-    for entry in others:
-        st.button(
-            f"{escape(entry.name)} · {entry.when}",
-            key=f"open_{entry.id}",
-            on_click=switch,
-            args=(entry.id,),
-            type="tertiary",
-        )

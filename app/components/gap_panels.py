@@ -17,7 +17,7 @@ def together(study: Study) -> None:
     found = gaps.picture(study)
     if found is None:
         return
-    st.subheader("Money left on the table", anchor=False, help=word("left on the table"))
+    st.header("Money left on the table", anchor=False, help=word("left on the table"))
     st.markdown(show.escape(found.said))
     seen = results.preferences(study)
     left, right = st.columns(2)
@@ -37,7 +37,7 @@ def together(study: Study) -> None:
             "investor": show.text("Investor"),
             "gap": show.percent("Left on the table (% a year)", "left on the table"),
             "gap_points": show.number("Basis points", "left on the table", "%.1f"),
-            "sell": show.text("Her efficient twin has less of"),
+            "sell": show.text("The efficient portfolio has less of"),
             "buy": show.text("And more of"),
         },
         alternative="Investors who leave far more on the table than the others, the most first",

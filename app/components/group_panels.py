@@ -33,11 +33,15 @@ def beliefs(state: AppState, study: Study) -> None:
     """Compare groups by a column that the analyst chooses; nothing where there is none."""
     if not groups.columns(study):
         return
-    st.subheader("What groups believe", anchor=False, help=word("groups"))
+    st.header("What groups believe", anchor=False, help=word("groups"))
     by = choose(state, study)
     if by is None:
         return
-    found = groups.picture(study, by)
+    shown(groups.picture(study, by))
+
+
+def shown(found: groups.GroupPicture) -> None:
+    """Groups that were compared: sentences, a picture, tables."""
     st.markdown(show.escape(" ".join(found.said)), help=word("groups"))
     if found.drawn.empty:
         return

@@ -68,6 +68,7 @@ SNAPSHOTS: Final = {
     "panel": "All, as a panel",
     "by date": "All, by date",
 }
+DATES_OFFERED: Final = 6
 DRIFT: Final = {"keep": "Use them too", "drop": "Leave them out"}
 
 
@@ -295,7 +296,7 @@ def _rules(state: AppState, before: InvestorBatch, people: crowd.Investors) -> I
     if people.dates is None:
         asked.append(("duplicates", "Investors that come twice", DUPLICATES))
     else:
-        asked.append(("snapshots", "Investors at several dates", SNAPSHOTS))
+        asked.append(("snapshots", "Investors at several dates", _snapshots(before, people)))
         asked.append(("drift", "Portfolios that only drifted with prices", DRIFT))
     chosen: dict[str, Any] = {
         name: _rule(label, choices, state.fresh(f"rule_{name}"), getattr(before, name))
@@ -303,6 +304,14 @@ def _rules(state: AppState, before: InvestorBatch, people: crowd.Investors) -> I
     }
     coverage = _coverage(state, before)
     return replace(before, **chosen, coverage=coverage, rates=_rates(state, before, people))
+
+
+def _snapshots(before: InvestorBatch, people: crowd.Investors) -> dict[str, str]:
+    """The ways to use several dates: those that need no date, the latest dates, and the chosen."""
+    days = sorted({str(day)[:10] for day in pd.Series(people.dates).dropna()})[-DATES_OFFERED:]
+    chosen = [] if before.snapshots in SNAPSHOTS else [before.snapshots]
+    offered = sorted({*days, *chosen}, reverse=True)
+    return {**SNAPSHOTS, **{day: f"Only those of {day}" for day in offered}}
 
 
 def _coverage(state: AppState, before: InvestorBatch) -> float:

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
 
-from imop_app.components.show import escape
+from imop_app.components import anchor_settings
 from imop_app.services import learning
-from imop_app.services import market as markets
-from imop_app.settings import GRIDS, Algorithm, Anchoring, Errors, Grid, LearnSettings, Loss, Start
+from imop_app.settings import GRIDS, Algorithm, Errors, Grid, LearnSettings, Loss, Start
 from imop_app.state import AppState, place
 from imop_engine.sentences.words import word
 
-ANCHORINGS: Final[dict[Anchoring, str]] = {
-    "history": "From the history",
-    "assets": "Two returns I know",
-    "none": "Nothing",
-}
-ANCHORING_SAID: Final[dict[Anchoring, str]] = {
-    "history": "The portfolio of least risk and the average portfolio earn what they earned in "
-    "the history. That fixes the level and the scale of all the others.",
-    "assets": "Name two assets whose returns you are sure of; choose ones that many investors "
-    "hold, because they tie the others to what is known.",
-    "none": "Then only the *order and the proportions* of the returns mean something, not their "
-    "level or scale: adding a constant to all, or multiplying all, changes no portfolio.",
-}
 LOSSES: Final[dict[Loss, str]] = {
     "distance": "Distance to the frontier",
     "efficiency": "Return left on the table",
@@ -55,6 +42,7 @@ ERRORS: Final[dict[Errors, str]] = {
 ERRORS_HELP = "Errors in holdings: all believe the same, and what is held is a little off. Beliefs "
 ERRORS_HELP += "of their own: each believes in returns around the common ones."
 LEVELS: Final = (0.8, 0.9, 0.95, 0.99)
+USUAL_GRID: Final = 41
 
 
 def chosen(state: AppState) -> LearnSettings:
@@ -71,14 +59,23 @@ def choose(state: AppState) -> LearnSettings:
     with st.container(border=True, key="learn_settings"):
         left, right = st.columns(2)
         with left:
-            anchoring, known, unsure = _anchors(state, before)
+            known = anchor_settings.choose(state, before)
         with right:
             loss, algorithm, grid = _method(before)
         with st.expander("Advanced", icon=":material/settings:"):
             start, rate, level, refine = _advanced(before)
             trim, errors = _departures(before)
-    after = LearnSettings(
-        anchoring, known, algorithm, grid, start, rate, level, refine, loss, trim, errors, unsure
+    after = replace(
+        known,
+        algorithm=algorithm,
+        grid=grid,
+        start=start,
+        rate=rate,
+        level=level,
+        refine=refine,
+        loss=loss,
+        trim=trim,
+        errors=errors,
     )
     if after != before:
         state.choose_learning(after)
@@ -86,66 +83,9 @@ def choose(state: AppState) -> LearnSettings:
     return after
 
 
-def _anchors(
-    state: AppState, before: LearnSettings
-) -> tuple[Anchoring, tuple[tuple[str, float], ...], tuple[tuple[str, float], ...]]:
-    anchoring = st.segmented_control(
-        "What is taken as known",
-        list(ANCHORINGS),
-        format_func=ANCHORINGS.__getitem__,
-        default=before.anchoring,
-        key="learn_anchoring",
-        required=True,
-        wrap=True,
-        help=word("anchor"),
-    )
-    st.caption(ANCHORING_SAID[anchoring])
-    if anchoring != "assets":
-        return anchoring, before.known, before.known_errors
-    workspace = state.workspace
-    data = markets.load(workspace.chosen_market, workspace.box)
-    suggested = before.known or learning.known_assets(workspace.chosen_market, workspace.box)
-    names = st.multiselect(
-        "Assets",
-        data.names,
-        max_selections=2,
-        default=[name for name, _ in suggested],
-        key="learn_known",
-        help="Two, each with its yearly return below.",
-    )
-    values = dict(suggested)
-    errors = dict(before.known_errors)
-    known, unsure = [], []
-    for name, column in zip(names, st.columns(2), strict=False):
-        first = values.get(name, float(data.returns_by_asset[name]))
-        percent = column.number_input(
-            f"Return of {escape(name)} (% per year)",
-            step=0.1,
-            format="%.2f",
-            value=100.0 * first,
-            key=f"known_{name}",
-            help=word("expected return"),
-        )
-        # An untouched number keeps every digit of the history.
-        same = abs(percent - 100.0 * first) < 1e-9
-        known.append((name, first if same else percent / 100.0))
-        error = column.number_input(
-            f"± for {escape(name)} (% per year)",
-            min_value=0.0,
-            step=0.1,
-            format="%.2f",
-            value=100.0 * errors.get(name, 0.0),
-            key=f"unsure_{name}",
-            help="The standard error of that return; 0 takes it as exact.",
-        )
-        if error > 0.0:
-            unsure.append((name, error / 100.0))
-    return anchoring, tuple(known), tuple(unsure)
-
-
 def _method(before: LearnSettings) -> tuple[Loss, Algorithm, Grid]:
     loss = st.segmented_control(
-        "What each portfolio makes smaller",
+        "How misfit is measured",
         list(LOSSES),
         format_func=LOSSES.__getitem__,
         default=before.loss,
@@ -167,16 +107,16 @@ def _method(before: LearnSettings) -> tuple[Loss, Algorithm, Grid]:
         wrap=True,
         help=word("algorithm"),
     )
+    # The full algorithm compares weights one by one, so there is no "every weight" for it.
+    grids = [one for one in GRIDS if algorithm != "full" or one != "exact"]
     grid = st.selectbox(
         "Weights tried for each investor",
-        GRIDS,
+        grids,
         format_func=lambda one: "Exact: every weight" if one == "exact" else f"A grid of {one}",
-        index=place(GRIDS, before.grid),
-        key="learn_grid",
+        index=place(grids, before.grid if before.grid in grids else USUAL_GRID),
+        key=f"learn_grid_{'numbers' if algorithm == 'full' else 'all'}",
         help=word("exact"),
     )
-    if algorithm == "full" and grid == "exact":
-        st.caption(":orange[The full algorithm needs a grid: choose a number of weights.]")
     return loss, algorithm, grid
 
 

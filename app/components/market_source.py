@@ -23,7 +23,7 @@ SOURCES: Final[dict[MarketSource, str]] = {
     "tickers": "Tickers",
     "moments": "Moments",
 }
-ENDINGS: Final = ["csv", "tsv", "txt", "xlsx", "xls", "parquet"]
+ENDINGS: Final = ["csv", "tsv", "txt", "xlsx", "xls", "html", "xml", "md", "parquet"]
 KINDS: Final = {"auto": "Detect", "returns": "Returns", "prices": "Prices"}
 UNITS: Final = {"auto": "Detect", "fraction": "Fractions (0.01)", "percent": "Percent (1.0)"}
 MEANS: Final = {
@@ -118,13 +118,22 @@ def _upload(state: AppState) -> None:
         return
     known = kept if kept and kept.file == stored else None
     sheet = choose_sheet(state, stored, known.sheet if known else None, "market_sheet")
-    before_it = known or MarketSettings(source="upload", file=stored)
+    before_it = known or _first_look(state, kept, stored)
     chosen = _how_read(state, replace(before_it, sheet=sheet), stored, unread=known is None)
     if chosen != known:
         with st.spinner(f"Reading {escape(stored.name)} …"):
             markets.load(chosen, state.workspace.box)  # a file that cannot be read changes nothing
         state.choose_market(chosen)
         st.rerun()
+
+
+def _first_look(state: AppState, kept: MarketSettings | None, stored: StoredFile) -> MarketSettings:
+    """How a new file is read at first: as the last one, where it has the same assets."""
+    key = _key("market_first", stored)
+    if key not in state.drafts:
+        state.drafts[key] = markets.remembered(kept, stored, state.workspace.box)
+    first: MarketSettings = state.drafts[key]
+    return first
 
 
 def choose_sheet(state: AppState, file: StoredFile, before: str | None, key: str) -> str | None:

@@ -19,7 +19,7 @@ def add(state: AppState, chosen: InvestorSettings) -> None:
     with st.expander(title, icon=":material/playlist_add:"):
         st.caption(
             "Add them to the end of the stream. Learn then offers to *continue*: it goes on from "
-            "the run you have, with the same digits as if it had never stopped."
+            "the run you have, and comes to exactly the result of one run over all portfolios."
         )
         if chosen.first.source == "simulate":
             st.button(
@@ -39,8 +39,7 @@ def add(state: AppState, chosen: InvestorSettings) -> None:
             stored = state.workspace.box.put(given.name, given.getvalue())
             batch = InvestorBatch("upload", file=stored)
             workspace = state.workspace
-            file_choices.check_more(workspace.chosen_market, chosen, batch, workspace.box)
-            _append(state, batch)
+            _append(state, file_choices.more(workspace.chosen_market, chosen, batch, workspace.box))
             st.rerun()
         for number, batch in enumerate(chosen.batches[1:], start=2):
             st.markdown(f"Batch {number}: {escape(_named(batch))}")

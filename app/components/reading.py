@@ -66,7 +66,7 @@ def _needs_you(
     cure: Callable[[str, str], None] | None,
 ) -> None:
     with st.container(border=True, key=f"needs_{key}"):
-        st.markdown(f":material/front_hand: **Needs you** ({len(needs)})")
+        st.markdown(f"**Needs you** ({len(needs)})")
         for line in counts:
             st.caption(line)
         for place, finding in enumerate(needs):

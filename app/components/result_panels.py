@@ -21,20 +21,29 @@ VERDICT_ICONS: Final = {
     "poor": ":material/error:",
 }
 STATUS_HELP = "Identified: fixed by the portfolios. Bounded: only known not to be higher or lower. "
-STATUS_HELP += "Anchored: taken as known. Not seen: the portfolios say nothing."
+STATUS_HELP += "Anchored: taken as known. Not seen: the portfolios say next to nothing."
 
 
-def verdict(study: Study) -> None:
-    """Whether the result is to be trusted: green, amber or red, with reasons and remedies."""
+def verdict(study: Study, brief: bool = False) -> None:
+    """Whether the result is to be trusted: green, amber or red, with reasons and remedies.
+
+    Args:
+        study: The shown run.
+        brief: Whether the reasons are folded up, where they stand in full on another page.
+    """
     found = results.verdict(study)
     box = {"good": st.success, "caution": st.warning, "poor": st.error}[found["verdict"]]
     reasons = [
         f"- **{one['word']}.** {show.escape(one['sentence'])} *{show.escape(one['remedy'])}*"
         for one in found["reasons"]
     ]
-    text = "\n".join([f"**{show.escape(found['line'])}**", "", *reasons])
+    line = f"**{show.escape(found['line'])}**"
     with st.container(key="verdict"):
+        text = line if brief else "\n".join([line, "", *reasons])
         box(text, icon=VERDICT_ICONS[found["verdict"]])
+        if brief and reasons:
+            with st.expander(f"Why, and what to do ({len(reasons)})", icon=":material/rule:"):
+                st.markdown("\n".join(reasons))
         for remark in study.remarks:
             st.caption(show.escape(remark))
 
@@ -48,7 +57,6 @@ def key_figures(study: Study) -> None:
         ("Risk aversion", results.aversion_said(figures["median_risk_aversion"]), "risk aversion"),
         ("Outliers", f"{figures['outliers']:,}", "outlier"),
         ("Left on the table", results.mean_gap_said(study), "left on the table"),
-        ("Certified", f"{figures['certified']:.1%}", "certified"),
     ]
     error = results.fixed_error(study)
     if error is not None:
@@ -84,6 +92,7 @@ def learning_history(study: Study) -> None:
             show.chart(charts_learn.settling_chart(estimates), "settling")
     with right:
         show.chart(charts.loss_chart(losses, study.settings.loss), "losses")
+    st.caption(results.effort_said(study))
 
 
 def trust_charts(picture: results.FrontierPicture) -> None:
@@ -114,13 +123,12 @@ def returns_table(returns: pd.DataFrame, given: str) -> None:
                 "with_everyone": show.percent("With everyone"),
                 "status": st.column_config.TextColumn("Status", help=STATUS_HELP),
                 "true": show.percent("True", "simulated"),
-                "error": show.number("Error", "error", "%.4f"),
+                "error": show.percent("Error", "error"),
                 "history": show.percent("History"),
                 "implied": show.percent("Implied", "implied returns"),
-                "investors": show.number("Seen through", "seen through", "%d"),
-                "sentence": show.text("In words", width="large"),
+                "investors": show.number("Informed by", "informed by", "%d"),
             },
-            alternative="Estimated expected return of each asset with interval, status and words",
+            alternative="Estimated expected return of each asset with interval and status",
             height=600 if len(returns) > ROWS_SHOWN else "content",
         )
         if "sentence" in returns:

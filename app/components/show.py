@@ -20,7 +20,12 @@ if TYPE_CHECKING:  # a page without charts must not wait for them
 
 LOG = logging.getLogger("imop")
 # Streamlit keeps names of axes far from what they name; charts side by side need the room.
-CLOSER = {"axis": {"labelPadding": 6, "titlePadding": 8}, "padding": {"bottom": 4}}
+# A chart is read out as one picture with its own words; thousands of marks without names are not.
+CLOSER = {
+    "axis": {"labelPadding": 6, "titlePadding": 8},
+    "padding": {"bottom": 4},
+    "mark": {"aria": False},
+}
 NUMBER = st.column_config.NumberColumn
 TEXT = st.column_config.TextColumn
 
@@ -61,16 +66,15 @@ def _alt(drawn: alt.LayerChart) -> str:
     return f"{drawn.title.text}. {drawn.title.subtitle}."
 
 
-def empty(icon: str, title: str, sentence: str) -> Any:
+def empty(title: str, sentence: str) -> Any:
     """What a page says before there is anything to show; buttons go into what it returns.
 
     Args:
-        icon: A Material icon, as Streamlit writes it.
         title: In a few words.
         sentence: In one line.
     """
     box = st.container(border=True, key=f"empty_{title.lower().replace(' ', '_')[:30]}")
-    box.subheader(f"{icon} {title}", anchor=False)
+    box.header(title, anchor=False)
     box.markdown(sentence)
     return box.container(horizontal=True)
 
@@ -131,8 +135,9 @@ def table(
         **options: Handed on to Streamlit.
     """
     shown = [name for name in columns if name in data.columns]
+    hundredfold = [name for name in shown if _form(columns[name]).endswith("%%")]
     return st.dataframe(
-        data,
+        data.assign(**{name: 100.0 * data[name].astype(float) for name in hundredfold}),
         hide_index=True,
         column_order=shown,
         column_config={name: columns[name] for name in shown},
@@ -146,14 +151,19 @@ def table(
 
 
 def percent(label: str, about: str | None = None, *, digits: int = 2) -> Any:
-    """A column of shares or returns shown in percent.
+    """A column of shares or returns, which `table` shows in percent, to the same digit in each row.
 
     Args:
         label: What stands on it.
         about: The explanation in its tooltip; None shows none.
         digits: How many after the point.
     """
-    return NUMBER(label, format="percent" if digits == 2 else f"%.{digits}f", help=_help(about))
+    return NUMBER(label, format=f"%.{digits}f%%", help=_help(about))
+
+
+def _form(column: Any) -> str:
+    """How a column's numbers are written; "" of columns that hold none."""
+    return str((column.get("type_config") or {}).get("format") or "")
 
 
 def number(label: str, about: str | None = None, form: str = "%.4f") -> Any:
@@ -241,7 +251,14 @@ def pages(count: int, size: int, key: str) -> int:
 
 
 def download(
-    label: str, content: Any, file_name: str, mime: str, about: str, *, main: bool = False
+    label: str,
+    content: Any,
+    file_name: str,
+    mime: str,
+    about: str,
+    *,
+    main: bool = False,
+    place: str = "",
 ) -> None:
     """A button that hands out a file; `content` may be a function, called on the click.
 
@@ -252,6 +269,7 @@ def download(
         mime: Its type.
         about: The explanation in its tooltip; None shows none.
         main: Whether it is the page's main button.
+        place: Tells two buttons for one file apart.
     """
     st.download_button(
         label,
@@ -262,5 +280,5 @@ def download(
         type="primary" if main else "secondary",
         on_click="ignore",
         help=about,
-        key=f"download_{file_name}",
+        key=f"download_{place}{file_name}",
     )

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from imop_app.home import FileBox
+from imop_app.files import FileBox
 from imop_app.services.errors import AppError, sentences
-from imop_app.services.people import Investors, check, load
+from imop_app.services.people import Investors, check, load, portfolio_keys
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
 
 
@@ -90,6 +87,8 @@ def remembered(
 ) -> InvestorBatch:
     """A new file read as the last one was, where it has the same columns; else as it comes.
 
+    Both are read with the choices, without which some files cannot be read at all.
+
     Args:
         market: The chosen market.
         before: How the last file was read.
@@ -99,15 +98,12 @@ def remembered(
     same = replace(before, file=fresh.file, sheet=fresh.sheet)
     if before.file is None or same == fresh:
         return fresh
-    old, new = (
-        _columns(market, InvestorBatch("upload", file=one.file, sheet=one.sheet), box)
-        for one in (before, fresh)
-    )
+    old, new = (_columns(market, one, box) for one in (before, same))
     return same if old is not None and old == new else fresh
 
 
 def _columns(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> tuple[str, ...] | None:
-    """The columns of a file; None where it cannot be read without further choices."""
+    """The columns of a file; None where it cannot be read with these choices."""
     try:
         return tuple(column for column, _ in check(market, batch, box).roles)
     except AppError:
@@ -115,10 +111,10 @@ def _columns(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> tupl
 
 
 @sentences
-def check_more(
+def more(
     market: MarketSettings, chosen: InvestorSettings, batch: InvestorBatch, box: FileBox
-) -> None:
-    """Refuse a file whose portfolios are all in the stream already.
+) -> InvestorBatch:
+    """A file for the end of the stream: read as the first one, without what is there already.
 
     Args:
         market: The chosen market.
@@ -126,25 +122,14 @@ def check_more(
         batch: The file that is to be added.
         box: The files of the workspace.
     """
-    there, more = load(market, chosen, box), check(market, batch, box)
-    known = set(_portfolio_keys(there))
-    again = sum(key in known for key in _portfolio_keys(more))
+    batch = remembered(market, chosen.first, batch, box)
+    there, new = load(market, chosen, box), check(market, batch, box)
+    known = set(portfolio_keys(there))
+    again = sum(key in known for key in portfolio_keys(new))
     name = "" if batch.file is None else batch.file.name
-    if again == len(more):
+    if again == len(new):
         raise AppError(
             f"All {again:,} portfolios of {name} are in the stream already, with the same "
             "holdings; nothing is added."
         )
-    if again:
-        raise AppError(
-            f"{again:,} of {len(more):,} portfolios of {name} are in the stream already, with the "
-            "same holdings, and would count twice; leave them out of the file."
-        )
-
-
-def _portfolio_keys(people: Investors) -> list[tuple[str, str, bytes]]:
-    """What makes a portfolio the same: whose, when, and which holdings."""
-    count = len(people)
-    dates = [""] * count if people.dates is None else list(map(str, pd.Series(people.dates)))
-    held = np.ascontiguousarray(people.portfolios.round(6))
-    return [(people.ids[i], dates[i], held[i].tobytes()) for i in range(count)]
+    return replace(batch, only_new=True) if again else batch

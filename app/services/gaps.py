@@ -42,7 +42,7 @@ def _picture(key: str, _study: Study) -> GapPicture | None:
         return None
     return GapPicture(
         said=gaps.sentence(),
-        arrows=frames_gaps.gap_arrows(_study.frontier, _study.decisions, gaps),
+        arrows=frames_gaps.gap_arrows(_study.frontier, _study.complete_decisions, gaps),
         bins=frames_gaps.gap_histogram(gaps),
         threshold=gaps.threshold,
         outliers=frames_gaps.gap_outliers(_study.decisions, gaps, OUTLIERS),
@@ -56,6 +56,6 @@ def investor(study: Study, name: str) -> tuple[str, pd.DataFrame] | None:
     found = np.flatnonzero(study.decisions.index.astype(str) == name)
     if study.gaps is None or not len(found):
         return None
-    arrow = frames_gaps.gap_arrows(study.frontier, study.decisions, study.gaps, found[-1:])
+    arrow = frames_gaps.gap_arrows(study.frontier, study.complete_decisions, study.gaps, found[-1:])
     row = arrow.iloc[0]
     return say.gap_sentence(row["gap"], row["return"], row["risk"]), arrow

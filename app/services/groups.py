@@ -78,8 +78,19 @@ def picture(study: Study, by: str) -> GroupPicture:
 
 @st.cache_resource(show_spinner="Comparing groups …", max_entries=16)
 def _picture(key: str, _study: Study, by: str) -> GroupPicture:
-    asked = _study.grouped_by(by).groups
-    found = _study.groups_by(by) if asked is None else asked  # says why there are none
+    return picture_of(_study, by)
+
+
+@sentences
+def picture_of(study: Study, by: str) -> GroupPicture:
+    """The same, computed anew: for groups that are not a column of the run.
+
+    Args:
+        study: A run.
+        by: What groups are made by.
+    """
+    asked = study.grouped_by(by).groups
+    found = study.groups_by(by) if asked is None else asked  # says why there are none
     lines = frames_groups.group_lines if found.in_time else frames_groups.group_dots
     matrix = frames_groups.group_matrix(found)
     known = matrix["common"].notna()

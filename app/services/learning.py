@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import io
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-import imop_engine as imop
-from imop_app import recovery
-from imop_app.home import FileBox, new_id
+from imop_app import access, quota, recovery, visitors, workers
+from imop_app.home import new_id
 from imop_app.jobs import JOBS, Job
 from imop_app.recovery import UnderWay
+from imop_app.run_record import RunRecord
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services import results
 from imop_app.services.errors import AppError, describe_error, sentences
+from imop_app.services.opened import OPENED
 from imop_app.services.preparing import PREPARATION
-from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings
-from imop_app.store import RunRecord, RunStore
+from imop_app.settings import InvestorBatch, LearnSettings, MarketSettings, Settings, to_plain
+from imop_app.store import RunStore
+from imop_app.worker_jobs import WorkerJob
+from imop_app.workers import JobLimits
 from imop_app.workspace import Workspace
 from imop_engine.investors import Investors
 from imop_engine.market import Market
 from imop_engine.report import frames, frames_learn
-from imop_engine.study import StudySettings
-
-# The paper's securities 1 and 7, whose returns are taken as known throughout the project.
-PAPER_KNOWN: Final = (0, 6)
+from imop_engine.study import StudyData, StudySettings
+from imop_engine.tables.transport import packed
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,33 +63,18 @@ def algorithms() -> tuple[str, ...]:
     return tuple(ALGORITHMS)
 
 
-@sentences
-def known_assets(market: MarketSettings, box: FileBox) -> tuple[tuple[str, float], ...]:
-    """Two assets to take as known when the analyst has not chosen, with their historical return.
+def study_settings(settings: Settings, data: Market, people: Investors | None) -> StudySettings:
+    """What the analyst chose, in the engine's words.
 
-    One from each end of the frontier of history: only assets that are held tie the rest to what
-    is known.
+    Args:
+        settings: Market, investors and learning.
+        data: The market itself.
+        people: The investors; None where no anchor is a portfolio of theirs.
     """
-    data = markets.load(market, box)
-    returns = data.expected_returns
-    if market.source == "bundled" and market.bundled == "paper8":
-        first, second = PAPER_KNOWN
-    else:
-        PREPARATION.require()
-        ends = imop.efficient_frontier(markets.problem(data, market), returns).portfolios
-        second = int(np.argmax(ends[-1]))
-        held = ends[0].copy()
-        held[second] = -np.inf
-        first = int(np.argmax(held))
-    return tuple((data.names[i], float(returns[i])) for i in (first, second))
+    from imop_app.services import anchors as choices
 
-
-def study_settings(settings: Settings, data: Market) -> StudySettings:
-    """What the analyst chose, in the engine's words."""
     learn = settings.learn
-    unsure = dict(learn.known_errors)
-    known = [(name, value, unsure.get(name, 0.0)) for name, value in learn.known]
-    anchors: Any = {"history": None, "assets": known, "none": ()}[learn.anchoring]
+    anchors = choices.for_the_engine(settings.market, learn, data, people)
     caps = {limit.asset: limit.cap for limit in settings.market.limits}
     return StudySettings(
         weights=learn.grid,
@@ -96,6 +82,7 @@ def study_settings(settings: Settings, data: Market) -> StudySettings:
         rate=learn.rate,
         anchors=anchors,
         upper=caps or 1.0,
+        limits=markets.linear_of(settings.market, data)[0],
         bounds=settings.market.bounds,
         loss=learn.loss,
         start=learn.start,
@@ -125,30 +112,121 @@ def start(
     Returns:
         The run, which has begun.
     """
+    access.require(workspace.owner)
     settings = settings or _chosen(workspace)
-    box, folder = workspace.box, workspace.folder
-    data = markets.load(settings.market, box)
-    people = cache(lambda: crowd.load(settings.market, settings.investors, box))
-    make = cache(lambda: _steps(settings, data, people(), state))
     _require_known(settings)
-    if PREPARATION.ready:
-        make()  # what is wrong with the data or the settings is said at once
-    under_way = UnderWay(new_id("run"), settings, time.time())
-
-    def keep(study: Any) -> str:
-        record = store.keep(study, _record(study, data, people(), settings, under_way.run))
-        results.OPENED.put(store.location(record.id), study)
-        return record.id
-
-    job = Job(
-        settings, make, keep, data.title, _checkpoint(folder), describe_error, PREPARATION.wait
-    )
-    if state is None:
-        recovery.forget(folder)  # what an earlier run came to is not this one's
-    recovery.begin(folder, under_way)
+    if state is None and (reason := quota.refusal()):
+        raise AppError(reason)
+    new = _NewRun(workspace, store, settings, state, UnderWay(new_id("run"), settings, time.time()))
+    if recovery.is_at_work_elsewhere(workspace.id):
+        raise AppError(recovery.AT_WORK)
+    job = new.in_a_worker() if workers.use_processes() else new.here()
+    JOBS.drop(workspace.id)
+    recovery.begin(workspace.id, new.under_way, anew=state is None)
     JOBS.put(workspace.id, job)
     job.start()
+    recovery.follow(workspace.id, new.under_way.run, lambda: job.alive)
     return job
+
+
+class _NewRun:
+    """A run that is about to begin.
+
+    Args:
+        workspace: Where it was asked for.
+        store: Where runs are kept.
+        settings: What it learns from, and how.
+        state: Where an earlier run stopped; None starts from the beginning.
+        under_way: What is written down of it.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        store: RunStore,
+        settings: Settings,
+        state: Any,
+        under_way: UnderWay,
+    ) -> None:
+        self.under_way = under_way
+        self._workspace, self._store = workspace, store
+        self._settings, self._state = settings, state
+        box = workspace.box
+        self._market = markets.load(settings.market, box)
+        self._people = cache(lambda: crowd.load(settings.market, settings.investors, box))
+
+    def here(self) -> Job:
+        """The run in a thread of this process."""
+        settings, data, people = self._settings, self._market, self._people
+        make = cache(lambda: _steps(settings, data, people(), self._state))
+        if PREPARATION.ready:
+            make()  # what is wrong with the data or the settings is said at once
+
+        def keep(study: Any) -> str:
+            about = _about(data, people())
+            record = RunRecord.of(study, self.under_way.run, settings, **about)
+            self._opened(self._store.keep(study, record).id, study)
+            return record.id
+
+        return Job(
+            settings, make, keep, data.title, self._keeps_state(), describe_error,
+            PREPARATION.wait, again=lambda cut: _steps(settings, data, people(), cut),
+        )  # fmt: skip
+
+    def _keeps_state(self) -> Callable[[Any], None]:
+        return _checkpoint(self._workspace.id, self.under_way.run)
+
+    def in_a_worker(self) -> Job:
+        """The run in a process of its own."""
+        workspace, limits = self._workspace, JobLimits.chosen()
+        if PREPARATION.ready:
+            self._require_learnable()
+
+        def ask(go_on: bool) -> bytes:
+            return packed(
+                {
+                    "what": "learn",
+                    "data": StudyData.on(self._market, self._people()),
+                    "study settings": study_settings(self._settings, self._market, self._people()),
+                    "state": self._state,
+                    "go_on": go_on,
+                    "store": workers.store(),
+                    "workspace": workspace.id,
+                    "owner": workspace.owner,
+                    "run": self.under_way.run,
+                    "settings": to_plain(self._settings),
+                    "about": _about(self._market, self._people()),
+                    "limits": asdict(limits),
+                },
+                computed=True,
+            )
+
+        return WorkerJob(
+            self._settings, self._market.title, ask,
+            lambda: recovery.can_go_on(workspace.id), self._opened,
+            visitors.owner(workspace.id), limits, describe_error, PREPARATION.wait,
+        )  # fmt: skip
+
+    def _require_learnable(self) -> None:
+        """Say at once what is wrong with the data or the settings."""
+        from imop_engine.study.steps import require_learnable
+
+        data = StudyData.on(self._market, self._people())
+        chosen = study_settings(self._settings, self._market, self._people())
+        require_learnable(data, chosen, self._state)
+
+    def _opened(self, run: str, study: Any) -> None:
+        if study is not None:
+            OPENED.put(self._store.location(run), study)
+
+
+def _about(data: Market, people: Investors) -> dict[str, str]:
+    """What the record of a run says besides its figures."""
+    return {
+        "name": run_name(data, people),
+        "market": data.title,
+        "investors": crowd.title(people),
+    }
 
 
 def _chosen(workspace: Workspace) -> Settings:
@@ -162,17 +240,16 @@ def _chosen(workspace: Workspace) -> Settings:
 
 
 def _steps(settings: Settings, data: Market, people: Investors, state: Any) -> Any:
-    from imop_engine.study import StudyData
     from imop_engine.study.steps import steps_of
 
-    return steps_of(StudyData.on(data, people), study_settings(settings, data), state)
+    return steps_of(StudyData.on(data, people), study_settings(settings, data, people), state)
 
 
-def _checkpoint(folder: Path) -> Any:
+def _checkpoint(workspace: str, run: str) -> Callable[[Any], None]:
     def write(state: Any) -> None:
-        from imop_engine.study import save_state
+        from imop_engine.study.state import packed_state
 
-        save_state(state, folder / recovery.CHECKPOINT)
+        recovery.keep_checkpoint(workspace, run, packed_state(state))
 
     return write
 
@@ -180,7 +257,11 @@ def _checkpoint(folder: Path) -> Any:
 def _require_known(settings: Settings) -> None:
     learn = settings.learn
     if learn.anchoring == "assets" and len(learn.known) < 2:
-        raise AppError("Name two assets whose returns you know, or let history anchor the rest.")
+        raise AppError(
+            "Name two assets or portfolios whose returns you know, or take them from the history."
+        )
+    if learn.anchoring == "total" and learn.total is None:
+        raise AppError("Say what the average portfolio is expected to return in a year.")
     if learn.anchoring == "assets" and len({value for _, value in learn.known}) == 1:
         raise AppError(
             f"Both known returns are {learn.known[0][1]:.2%}. Two different ones are needed: the "
@@ -193,22 +274,6 @@ def _require_known(settings: Settings) -> None:
         )
 
 
-def _record(study: Any, data: Market, people: Investors, settings: Settings, run: str) -> RunRecord:
-    figures = study.figures
-    return RunRecord(
-        id=run,
-        name=run_name(data, people),
-        created=time.time(),
-        market=data.title,
-        investors=crowd.title(people),
-        rounds=int(figures["rounds"]),
-        explained=float(figures["explained"]),
-        seconds=float(figures["seconds"]),
-        settings=settings,
-        verdict=study.verdict,
-    )
-
-
 def run_name(data: Market, people: Investors) -> str:
     """What a run is called until the analyst calls it something else."""
     return f"{data.title}, {crowd.heading(people)}"
@@ -217,14 +282,21 @@ def run_name(data: Market, people: Investors) -> str:
 @sentences
 def resume(workspace: Workspace, store: RunStore) -> Job:
     """Go on where the last run stopped, also after a crash, with what it was started with."""
+    access.require(workspace.owner)
     job = JOBS.get(workspace.id)
-    if job is not None and (job.status == "stopped" or job.unsaved):
+    under_way = recovery.under_way(workspace.id)
+    if job is not None and _can_go_on(job):
+        if under_way is not None:
+            recovery.begin(workspace.id, under_way, anew=False)
+            recovery.follow(workspace.id, under_way.run, lambda: job.alive)
         job.start()
         return job
     from imop_engine.study import load_state
 
-    under_way = recovery.under_way(workspace.folder)
-    state = load_state(workspace.folder / recovery.CHECKPOINT)
+    kept = recovery.checkpoint(workspace.id)
+    if kept is None:
+        raise AppError("There is no checkpoint to go on from; learn again.")
+    state = load_state(io.BytesIO(kept), called="The checkpoint")
     settings = None if under_way is None else under_way.settings
     return start(workspace, store, state=state, settings=settings)
 
@@ -233,21 +305,28 @@ def can_resume(workspace: Workspace) -> bool:
     """Whether there is a stopped run to go on with."""
     job = JOBS.get(workspace.id)
     if job is not None:
-        return job.status == "stopped" or job.unsaved
-    return recovery.can_go_on(workspace.folder) and workspace.settings is not None
+        return _can_go_on(job)
+    if workspace.settings is None or not recovery.can_go_on(workspace.id):
+        return False
+    return not recovery.is_at_work_elsewhere(workspace.id)
+
+
+def _can_go_on(job: Job) -> bool:
+    return job.status == "stopped" or job.unsaved or job.resumable
 
 
 def interrupted(workspace: Workspace) -> str | None:
     """What is said of a run that ended with its server; None where none did."""
     if JOBS.get(workspace.id) is not None:
         return None
-    return recovery.interrupted(workspace.folder)
+    return recovery.interrupted(workspace.id)
 
 
 def discard(workspace: Workspace) -> None:
     """Forget a stopped run."""
+    access.require(workspace.owner)
     JOBS.drop(workspace.id)
-    recovery.forget(workspace.folder)
+    recovery.forget(workspace.id)
 
 
 def can_continue(workspace: Workspace, record: RunRecord | None) -> bool:
@@ -262,6 +341,7 @@ def can_continue(workspace: Workspace, record: RunRecord | None) -> bool:
     return (
         record.settings.market == settings.market
         and record.settings.learn.used == settings.learn.used
+        and record.settings.investors.selection == settings.investors.selection
         and len(now) > len(before)
         and now[: len(before)] == before
     )
@@ -272,7 +352,10 @@ def continue_run(workspace: Workspace, store: RunStore) -> Job:
     """Learn on from the shown run with the portfolios that came after it."""
     if workspace.run is None:
         raise AppError("There is no run to continue; learn one first.")
-    return start(workspace, store, state=store.open(workspace.run).state)
+    study = results.open_run(store, workspace.run)
+    if study is None:
+        raise AppError("The run to continue is gone; learn anew.")
+    return start(workspace, store, state=study.state)
 
 
 def wait_briefly(job: Job, seconds: float) -> None:
@@ -283,6 +366,7 @@ def wait_briefly(job: Job, seconds: float) -> None:
 @sentences
 def live(workspace: Workspace, job: Job) -> Live | None:
     """What the run under way has shown so far; None before its first step."""
+    access.require(workspace.owner)
     trail = job.trail()
     if not trail:
         return None
@@ -292,7 +376,9 @@ def live(workspace: Workspace, job: Job) -> Live | None:
     newest = trail[-1]
     return Live(
         losses=frames_learn.losses(trail),
-        estimates=frames_learn.estimates(trail, data.names),
+        estimates=frames_learn.estimates(
+            trail, data.names, frames_learn.named_assets(data.names, people.portfolios)
+        ),
         curves=frames_learn.moving_curves(problem, trail),
         cloud=frames.cloud(problem, newest.theta, people.portfolios),
     )

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Final
 import pandas as pd
 import streamlit as st
 
-from imop_app.home import FileBox
+from imop_app.files import FileBox
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import compiled
 from imop_app.services.reading import read
 from imop_app.settings import Limit, MarketSettings, StoredFile
 from imop_engine.bundled import market as bundled_market
 from imop_engine.bundled import market_names
-from imop_engine.limits import Limits
+from imop_engine.errors import InvalidInput
+from imop_engine.limits import Limits, LinearLimit
 from imop_engine.market import Market as Market  # the views name the type by this service
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class MarketPicture:
     """The tables behind the charts of a market."""
 
     assets: pd.DataFrame
-    correlations: pd.DataFrame
+    correlations: pd.DataFrame  # of every two assets; of many assets, counted
+    closest: pd.DataFrame | None  # the pairs that move together most, where they are counted
     growth: pd.DataFrame | None
 
 
@@ -76,6 +78,24 @@ def _load(settings: MarketSettings, _box: FileBox) -> Market:
     return replace(data, title=title, notes=notes, clean=data.clean and not settings.told)
 
 
+def remembered(before: MarketSettings | None, file: StoredFile, box: FileBox) -> MarketSettings:
+    """A new history read as the last one was, where it has the same assets; else as it comes.
+
+    Args:
+        before: How the last history was read; None where there was none.
+        file: The new one.
+        box: The files of the workspace.
+    """
+    fresh = MarketSettings(source="upload", file=file)
+    if before is None or before.source != "upload" or before.file is None:
+        return fresh
+    same = replace(before, file=file, sheet=None)
+    try:
+        return same if load(same, box).names == load(before, box).names else fresh
+    except AppError:
+        return fresh
+
+
 def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
     """The source for the engine's loader; prices by ticker were kept as a file."""
     from imop_engine.loading import MarketSource, TableFile
@@ -83,14 +103,14 @@ def _source(settings: MarketSettings, box: FileBox) -> MarketSource:
     def table(stored: StoredFile | None) -> TableFile | None:
         return None if stored is None else TableFile(stored.name, box.path(stored))
 
-    cash = settings.cash
+    cash, groups = settings.cash, table(settings.groups)
     if settings.source == "bundled":
-        return MarketSource(bundled=settings.bundled, cash=cash)
+        return MarketSource(bundled=settings.bundled, groups=groups, cash=cash)
     if settings.source == "moments":
         expected, covariance = table(settings.file), table(settings.second)
-        return MarketSource(expected=expected, covariance=covariance, cash=cash)
+        return MarketSource(expected=expected, covariance=covariance, groups=groups, cash=cash)
     known = table(settings.asset_map)
-    return MarketSource(history=table(settings.file), asset_map=known, cash=cash)
+    return MarketSource(history=table(settings.file), asset_map=known, groups=groups, cash=cash)
 
 
 @sentences
@@ -147,13 +167,16 @@ def picture(settings: MarketSettings, box: FileBox) -> MarketPicture:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _picture(settings: MarketSettings, _box: FileBox) -> MarketPicture:
-    from imop_engine.report import frames_market
+    from imop_engine.report import frames_market, style
 
     data = load(settings, _box)
     names = list(data.names)
+    pairs = frames_market.correlations(names, data.covariance)
+    many = data.size > style.MOST_ROWS
     return MarketPicture(
         assets=frames_market.assets_table(names, data.expected_returns, data.covariance),
-        correlations=frames_market.correlations(names, data.covariance),
+        correlations=frames_market.correlation_counts(pairs) if many else pairs,
+        closest=frames_market.closest_pairs(pairs) if many else None,
         growth=None if data.history is None else frames_market.growth(data.history),
     )
 
@@ -181,14 +204,37 @@ def problem(data: Market, settings: MarketSettings) -> Problem:
         data.covariance,
         names=data.names,
         upper=limits.upper_of(data.names),
+        limits=limits.linear,
         bounds=limits.box(data.expected_returns),
     )
 
 
 def limits_of(settings: MarketSettings, data: Market) -> Limits:
-    """Caps and bounds; a cap of an asset that another market had counts no more."""
+    """Caps, bounds and sums; a limit on what another market had counts no more."""
     caps = tuple((one.asset, one.cap) for one in settings.limits if one.asset in data.names)
-    return Limits(caps=caps, bounds=settings.bounds)
+    return Limits(caps=caps, bounds=settings.bounds, linear=linear_of(settings, data)[0])
+
+
+def linear_of(
+    settings: MarketSettings, data: Market
+) -> tuple[tuple[LinearLimit, ...], tuple[str, ...]]:
+    """The limits on sums of holdings, and sentences about those that another market had.
+
+    Args:
+        settings: The market's settings.
+        data: The market itself.
+    """
+    from imop_engine.limit_text import parse_limit
+
+    found: list[LinearLimit] = []
+    lost: list[str] = []
+    for one in settings.sums:
+        try:
+            text = f"{one.what} {one.relation} {one.share!r}"
+            found += parse_limit(text, data.names, data.groups)
+        except InvalidInput as error:
+            lost.append(str(error))
+    return tuple(found), tuple(lost)
 
 
 def limits_table(data: Market, settings: MarketSettings) -> pd.DataFrame:
@@ -242,7 +288,7 @@ def with_limits(
     total = float(limits_of(chosen, data).upper_of(data.names).sum())
     if total < 1.0:
         raise AppError(
-            f"The caps add up to {total:.0%}, so nobody could invest all her wealth; raise them "
+            f"The caps add up to {total:.0%}, so nobody could invest everything; raise them "
             "until they add up to at least 100%."
         )
     problem(data, chosen)  # raises where no portfolio is left

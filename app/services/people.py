@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from imop_app.home import FileBox
+from imop_app.files import FileBox
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.preparing import PREPARATION, compiled
@@ -19,6 +19,7 @@ from imop_app.settings import (
     InvestorBatch,
     InvestorSettings,
     MarketSettings,
+    Selection,
     Simulation,
 )
 from imop_engine.bundled import market as bundled_market
@@ -78,8 +79,44 @@ def load(market: MarketSettings, investors: InvestorSettings, box: FileBox) -> I
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _load(market: MarketSettings, investors: InvestorSettings, _box: FileBox) -> Investors:
-    parts = [_batch(market, batch, _box) for batch in investors.batches]
-    return parts[0] if len(parts) == 1 else joined(parts, f"in {len(parts)} batches")
+    parts: list[Investors] = []
+    for batch in investors.batches:
+        part = _batch(market, batch, _box)
+        parts.append(_only_new(part, parts) if batch.only_new and parts else part)
+    whole = parts[0] if len(parts) == 1 else joined(parts, f"in {len(parts)} batches")
+    return whole if investors.selection is None else _selected(whole, investors.selection)
+
+
+def _selected(people: Investors, selection: Selection) -> Investors:
+    """Only the chosen investors, or all but them; what they are called says so."""
+    named = np.isin(np.array(people.ids, dtype=str), selection.ids)
+    mask = named if selection.mode == "only" else ~named
+    if not mask.any():
+        raise AppError("Nobody of these investors is left; use all of them again.")
+    how = "only" if selection.mode == "only" else "without"
+    return replace(people.only(mask), origin=f"{people.origin}, {how} {selection.said}".strip())
+
+
+def portfolio_keys(people: Investors) -> list[tuple[str, str, bytes]]:
+    """What makes a portfolio the same: whose, when, and which holdings."""
+    count = len(people)
+    dates = [""] * count if people.dates is None else list(map(str, pd.Series(people.dates)))
+    held = np.ascontiguousarray(people.portfolios.round(6))
+    return [(people.ids[i], dates[i], held[i].tobytes()) for i in range(count)]
+
+
+def _only_new(more: Investors, before: list[Investors]) -> Investors:
+    """Portfolios that are not in the stream already; how many were is a line of the report."""
+    from imop_engine.tables.reading_report import repeated_portfolios
+
+    known = {key for part in before for key in portfolio_keys(part)}
+    new = np.array([key not in known for key in portfolio_keys(more)])
+    kept = more.only(new)
+    if new.all() or not more.reading:
+        return kept
+    report = more.reading[0]
+    findings = (*report.findings, repeated_portfolios(report.file, int((~new).sum()), len(more)))
+    return replace(kept, reading=(replace(report, findings=findings), *more.reading[1:]))
 
 
 def _batch(market: MarketSettings, batch: InvestorBatch, box: FileBox) -> Investors:

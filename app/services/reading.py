@@ -19,10 +19,10 @@ def read(reader: str, sources: Sequence[Any], options: Mapping[str, Any]) -> Any
     """
     from imop_engine.tables.apart import read_apart
 
-    return read_apart(reader, sources, options, _has_left)
+    return read_apart(reader, sources, options, has_left)
 
 
-def _has_left() -> bool:
+def has_left() -> bool:
     """Never true by itself: where the analyst left or chose anew, Streamlit ends the script here.
 
     It does so wherever a script touches its state.

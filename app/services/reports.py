@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import base64
-import os
+import datetime as dt
+import re
 import shlex
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
-import streamlit as st
 
 from imop_app.home import data_folder
+from imop_app.run_record import RunRecord
 from imop_app.services import gaps, groups, results
 from imop_app.services.errors import AppError, sentences
-from imop_app.store import RunRecord
+from imop_engine import disk
+from imop_engine.limit_text import written
 from imop_engine.market import Market
-from imop_engine.report import charts, charts_gaps, charts_learn, charts_people, pictures
+from imop_engine.report import charts, charts_gaps, charts_learn, charts_people, pictures, printing
+from imop_engine.report.facts import facts_table
 from imop_engine.study import Study
 from imop_engine.study.data import MONTHS
 
 SHELL: Final = "shell"  # folder of a run with its data as files for the command line
-BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
-PDF_SECONDS: Final = 60
-SEALED: Final = (
-    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-    "style-src 'unsafe-inline'; img-src data:; font-src data:\">"
-)
 PICTURES: Final[dict[str, str]] = {
     "frontier": "Frontier",
     "returns": "Returns",
@@ -38,6 +33,8 @@ PICTURES: Final[dict[str, str]] = {
     "weights": "Weights",
     "gaps": "Left on the table",
 }
+ABOUT: Final = "about"  # the sheet with date, anchors, settings and units
+STEM: Final = 60  # characters of a run's name in the names of its files
 GROUP_PICTURE: Final = "groups"  # only where groups are compared
 
 
@@ -54,7 +51,7 @@ def workbook(study: Study) -> bytes:
     """All tables as one Excel workbook."""
     from imop_engine.tables.export import workbook as write
 
-    return write(_tables(study))
+    return write({**_tables(study), ABOUT: facts_table(study, dt.date.today())})
 
 
 @sentences
@@ -62,7 +59,7 @@ def json_document(study: Study) -> bytes:
     """All tables as one JSON document."""
     from imop_engine.tables.export import json_text
 
-    return json_text(_tables(study)).encode()
+    return json_text({**_tables(study), ABOUT: facts_table(study, dt.date.today())}).encode()
 
 
 def _tables(study: Study) -> Any:
@@ -83,61 +80,29 @@ def html(study: Study, title: str, notes: str, command: str) -> str:
     """
     from imop_engine.report.html import html_report
 
-    return html_report(study.described(title, notes), command=command)
+    page = study.described(title, notes)
+    return html_report(page, command=command, made=dt.date.today())
+
+
+def stem(record: RunRecord | None, made: dt.date | None = None) -> str:
+    """What the names of a run's files begin with: the run, and the day.
+
+    Args:
+        record: What is remembered of the run; None where nothing is.
+        made: The day; None: today.
+    """
+    name = re.sub(r"[^\w.-]+", "-", "run" if record is None else record.name).strip("-.")
+    return f"{name[:STEM].rstrip('-.')}_{(made or dt.date.today()).isoformat()}"
+
+
+def can_print() -> bool:
+    """Whether there is a browser that prints a report as PDF."""
+    return printing.can_print()
 
 
 def framed(page: str) -> str:
     """A page as an address for a frame. From there it cannot reach into the app around it."""
     return "data:text/html;base64," + base64.b64encode(page.encode()).decode()
-
-
-def can_print() -> bool:
-    """Whether this machine has what it takes to make a PDF: a Chromium-like browser."""
-    return _browser() is not None
-
-
-@st.cache_resource(show_spinner=False)
-def _browser() -> str | None:
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
-
-
-def _sandbox() -> tuple[str, ...]:
-    """A browser that is run by the system's owner has no sandbox; everyone else's has one.
-
-    What it prints is our own page, in which the template escapes whatever came from outside, and
-    which may load and run nothing (`SEALED`).
-    """
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return ("--no-sandbox",) if root else ()
-
-
-def sealed(page: str) -> str:
-    """The page with the rule that it runs no script and loads nothing."""
-    return page.replace("<head>", f"<head>{SEALED}", 1)
-
-
-def pdf(page: str) -> bytes:
-    """The report as PDF, printed by the browser that is installed here, without its network."""
-    browser = _browser()
-    if browser is None:
-        raise AppError("A PDF needs Chromium or Chrome on this machine; the HTML report prints.")
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "report.html", Path(folder) / "report.pdf"
-        source.write_text(sealed(page), encoding="utf-8")
-        command = [
-            browser, "--headless", "--disable-gpu", *_sandbox(), "--no-pdf-header-footer",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--disable-default-apps", "--no-first-run", "--no-pings", "--disable-extensions",
-            "--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND",
-            f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri(),
-        ]  # fmt: skip
-        try:
-            subprocess.run(command, capture_output=True, check=False, timeout=PDF_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise AppError("The browser took too long to print; try again.") from None
-        if not target.exists():
-            raise AppError("The browser here could not print; print the HTML report instead.")
-        return target.read_bytes()
 
 
 @sentences
@@ -183,6 +148,7 @@ def _arrows(study: Study) -> pd.DataFrame:
     return found.arrows
 
 
+@sentences
 def write_shell_inputs(study: Study, location: str) -> None:
     """Write the run's data as files that `imop learn` reads, once, when somebody asks for them."""
     from imop_engine.tables.export import csv_text
@@ -190,7 +156,6 @@ def write_shell_inputs(study: Study, location: str) -> None:
     folder = Path(location) / SHELL
     if folder.is_dir():
         return
-    half = Path(tempfile.mkdtemp(dir=location, prefix=".new-"))
     data = study.data
     expected = data.expected_returns.rename("expected_return").rename_axis("asset").reset_index()
     # By position, never by name: an investor may come back with another portfolio.
@@ -203,9 +168,11 @@ def write_shell_inputs(study: Study, location: str) -> None:
         "covariance": data.covariance.reset_index(names="asset"),
         "portfolios": people,
     }
-    for name, table in tables.items():
-        (half / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
-    half.replace(folder)
+    with disk.writing(folder):
+        half = Path(tempfile.mkdtemp(dir=location, prefix=".new-"))
+        for name, table in tables.items():
+            (half / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+        half.replace(folder)
 
 
 def command_line(record: RunRecord, location: str, study: Study | None = None) -> str:
@@ -241,6 +208,8 @@ def command_line(record: RunRecord, location: str, study: Study | None = None) -
         parts += ["--anchor", f"{name}={value!r}{error}"]
     for limit in settings.market.limits:
         parts += ["--cap", f"{limit.asset}={limit.cap!r}"]
+    for one in () if study is None else study.settings.limits:
+        parts += ["--limit", written(one)]
     if settings.market.bounds is not None:
         parts += ["--bounds", *(repr(end) for end in settings.market.bounds)]
     return shlex.join([*parts, "--out", "again"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,9 +10,12 @@ import pandas as pd
 import streamlit as st
 
 import imop_engine as imop
+from imop_app.run_record import RunRecord
 from imop_app.services.errors import AppError, sentences
+from imop_app.services.opened import OPENED
+from imop_app.services.opening import open_study
 from imop_app.services.preparing import PREPARATION
-from imop_app.store import RunRecord, RunStore
+from imop_app.store import RunStore
 from imop_engine.report import (
     frames,
     frames_gaps,
@@ -25,7 +26,8 @@ from imop_engine.report import (
     trust,
 )
 from imop_engine.sentences import investors as say
-from imop_engine.sentences.numbers import aversion, explained, percent_cell
+from imop_engine.sentences import run as say_run
+from imop_engine.sentences.numbers import MOST_AVERSE, aversion, explained, percent_cell
 from imop_engine.sentences.verdict import given_anchors
 from imop_engine.study import Study
 
@@ -78,44 +80,14 @@ def open_run(store: RunStore, run: str | None) -> Study | None:
     PREPARATION.require()
     try:
         location = store.location(run)
-        return OPENED.get(location) or OPENED.put(location, store.open(run))
+        return OPENED.get(location) or OPENED.put(location, open_study(store, run))
     except FileNotFoundError:
         return None
 
 
-class OpenedStudies:
-    """The studies used last, by where they are kept; a location is never used twice.
-
-    A run that has just ended is put here at once, so that showing it does not read it back.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._studies: OrderedDict[str, Study] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, location: str) -> Study | None:
-        """The study, if it is among the last."""
-        with self._lock:
-            if location in self._studies:
-                self._studies.move_to_end(location)
-            return self._studies.get(location)
-
-    def put(self, location: str, study: Study) -> Study:
-        """Remember a study and forget the one that was used longest ago."""
-        with self._lock:
-            self._studies[location] = study
-            while len(self._studies) > self._most:
-                self._studies.popitem(last=False)
-        return study
-
-
-OPENED: Final = OpenedStudies(8)
-
-
 def record_of(store: RunStore, run: str | None) -> RunRecord | None:
     """The record of a run; None where there is none."""
-    return next((one for one in store.list() if one.id == run), None)
+    return next((one for one in (*store.list(), *store.shared()) if one.id == run), None)
 
 
 def figures(study: Study) -> dict[str, Any]:
@@ -150,6 +122,11 @@ def mean_gap_said(study: Study) -> str:
 def learning_history(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:
     """The estimates while portfolios came in, and how far each block of them was off."""
     return frames_learn.kept_estimates(study), frames.loss_blocks(study.state.learned.losses)
+
+
+def effort_said(study: Study) -> str:
+    """How many learning steps there were, and how many are proven to be the best possible."""
+    return say_run.steps_proven(study.figures["updates"], study.figures["certified"])
 
 
 def notes(study: Study) -> tuple[str, ...]:
@@ -192,17 +169,26 @@ def _frontier(key: str, _study: Study) -> FrontierPicture:
         curves=pd.concat(curves, ignore_index=True),
         band=frames_learn.band(_study),
         cloud=frames_people.thinned(
-            frames_people.points(problem, theta, _study.decisions), frames.CLOUD_POINTS
+            frames_people.points(problem, theta, _study.adjusted_decisions), frames.CLOUD_POINTS
         ),
-        projections=frames_people.projections(_study.frontier, _study.decisions, PROJECTED),
+        projections=frames_people.projections(
+            _study.frontier, _study.adjusted_decisions, PROJECTED
+        ),
         returns=returns_table(_study).assign(implied=implied),
-        composition=frames_learn.composition(_study.frontier),
-        fits=imop.compare_fit(problem, theta, _study.decisions, history=history),
+        composition=frames_learn.composition(
+            _study.frontier, frames_learn.named_assets(problem.names, _study.decisions)
+        ),
+        fits=_fits(imop.compare_fit(problem, theta, _study.adjusted_decisions, history=history)),
         simulated=simulated,
         sources=frames_trust.source_shares(_study),
         both=frames_trust.with_and_without(_study),
         given=given_anchors(len(_study.problem.theta.values)),
     )
+
+
+def _fits(table: pd.DataFrame) -> pd.DataFrame:
+    """The comparison as it is read: what does worse than the average portfolio explains nothing."""
+    return table.assign(explained=table["explained"].map(explained))
 
 
 def returns_table(study: Study) -> pd.DataFrame:
@@ -239,7 +225,7 @@ def _preferences(key: str, _study: Study) -> PreferencePicture:
         bins = frames_people.weight_histogram(weights, grid)
     return PreferencePicture(
         investors=table,
-        points=frames_people.points(_study.problem, _study.theta, _study.decisions),
+        points=frames_people.points(_study.problem, _study.theta, _study.adjusted_decisions),
         curves=frames.curve(_study.problem, _study.theta, style.ESTIMATED),
         weight_bins=bins,
         aversion_bins=frames_people.aversion_histogram(table["risk_aversion"]),
@@ -275,9 +261,15 @@ def chosen(
     """
     if interval is None:
         return np.zeros(len(picture.investors), dtype=bool)
-    column = "weight" if scale == "weight" else "risk_aversion"
-    values = picture.investors[column].to_numpy(dtype=float)
-    return frames_people.between(values, *interval)
+    by_weight = scale == "weight"
+    values = picture.investors["weight" if by_weight else "risk_aversion"].to_numpy(dtype=float)
+    bins = picture.weight_bins if by_weight else picture.aversion_bins
+    bars = frames_people.brushed(bins, *interval)
+    if bars is None:
+        return np.zeros(len(picture.investors), dtype=bool)
+    if not by_weight:  # the outermost bars hold whatever lies beyond them
+        bars = frames_people.with_outside(bins, bars)
+    return frames_people.between(values, *bars)
 
 
 def dots(picture: PreferencePicture, flags: np.ndarray) -> pd.DataFrame:
@@ -302,6 +294,8 @@ def chosen_table(
         order: The column that comes largest first; None keeps the stream's order.
     """
     rows = picture.investors[flags] if flags.any() else picture.investors
+    averse = rows["risk_aversion"]  # beyond what can be told from "risk alone counts", no number
+    rows = rows.assign(risk_aversion=averse.where(averse <= MOST_AVERSE))
     return rows if order is None else rows.sort_values(order, ascending=False, kind="stable")
 
 
@@ -348,7 +342,7 @@ def investor_page(study: Study, investor: str) -> tuple[pd.Series, pd.DataFrame]
     if not len(found):
         return None
     at = int(found[-1])
-    nearest = study.frontier.project(study.decisions.iloc[[at]]).points[0]
+    nearest = study.frontier.project(study.adjusted_decisions.iloc[[at]]).points[0]
     held = frames_people.composition(study.decisions, investor, nearest)
     if held is None:
         return None

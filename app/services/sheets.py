@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from imop_app.home import FileBox
+from imop_app.files import FileBox
 from imop_app.services.reading import read
 from imop_app.settings import StoredFile
 

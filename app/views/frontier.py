@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from imop_app.components import frame, result_panels, show
+from imop_app.components import (
+    frame,
+    limit_panels,
+    result_panels,
+    sensitivity_panel,
+    show,
+    why_panel,
+)
 from imop_app.services import results
 from imop_app.services.errors import AppError
 from imop_app.state import current
@@ -24,7 +31,6 @@ def page() -> None:
         study = results.open_run(state.store, state.workspace.run)
         if study is None:
             with show.empty(
-                ":material/show_chart:",
                 "No frontier yet",
                 "The frontier appears here once a run has learned the returns. Its band says how "
                 "sure it is, and each return comes with an interval and a plain sentence.",
@@ -35,9 +41,9 @@ def page() -> None:
     except AppError as error:
         show.problem(error)
         return
-    result_panels.verdict(study)
+    result_panels.verdict(study, brief=True)
     projected = st.toggle(
-        "Lead each investor to the frontier",
+        "Show how far each investor is from the frontier",
         value=False,
         key="frontier_projected",
         help="Draws a line from each portfolio to the nearest efficient one.",
@@ -63,6 +69,9 @@ def page() -> None:
         _fits(picture)
     result_panels.trust_charts(picture)
     show.bullets(results.error_model(study))
+    limit_panels.of_study(study)
+    why_panel.draw(study)
+    sensitivity_panel.draw(state.store.location(str(state.workspace.run)), study.settings.refine)
     frame.link(state, "preferences", "Next: what the investors want")
 
 
@@ -77,8 +86,8 @@ def _fits(picture: results.FrontierPicture) -> None:
             "fits",
             {
                 "beliefs": show.text("Beliefs"),
-                "explained": show.percent("Explained", "explained"),
-                "median_distance": show.number("Typical distance", "distance"),
+                "explained": show.text("Explained", "explained"),
+                "median_distance": show.percent("Half lie within", "distance"),
             },
             alternative="Share of holdings explained by learned, historical and implied returns",
         )

@@ -29,7 +29,6 @@ def page() -> None:
     )
     if state.workspace.market is None:
         with show.empty(
-            ":material/groups:",
             "First a market",
             "Portfolios are shares of assets, so the assets come first. After that, simulate "
             "investors to see how it works, or drop your own file here.",
@@ -48,7 +47,6 @@ def page() -> None:
 
 def _welcome(state: AppState) -> None:
     with show.empty(
-        ":material/groups:",
         "Who holds what?",
         "**Simulate** draws investors on this market, so that you can compare what is learned with "
         "the truth. **Upload** takes a file of holdings: a row for each investor or for each "
@@ -72,7 +70,7 @@ def _simulate(state: AppState) -> None:
 def _loaded(state: AppState, chosen: InvestorSettings) -> None:
     workspace = state.workspace
     people = crowd.load(workspace.chosen_market, chosen, workspace.box)
-    st.subheader(show.escape(crowd.heading(people)), anchor=False)
+    st.header(show.escape(crowd.heading(people)), anchor=False)
     _report(state, chosen, people)
     wanted = _filters(people)
     _table(people, wanted, _pictures(state, chosen, wanted))

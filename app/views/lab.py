@@ -52,7 +52,7 @@ def _settings() -> lab.LabSettings:
             format_func=UNKNOWNS.__getitem__,
             index=place(list(UNKNOWNS), "c"),
             key="lab_unknown",
-            help="c: what the decision maker wants. b: what she is allowed.",
+            help="c: what the decision maker wants. b: what is allowed.",
         )
         noise = columns[1].slider(
             "Noise",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import streamlit as st
 
@@ -17,17 +16,14 @@ from imop_app.store import RunStore
 from imop_app.workspace import Workspace
 from imop_engine.report import charts, charts_learn
 
-# A short run ends within this time; then its result is there without a picture in between.
-BRIEF_SECONDS: Final = 1.2
-
 
 def page() -> None:
     """Draw the page."""
     state = current()
     show.head(
         "Learn",
-        "Each investor holds a portfolio on the same frontier, at her own balance of return and "
-        "risk. From the portfolios, one after another, we learn the expected returns behind them.",
+        "Investors hold portfolios on one frontier, each at a balance of return and risk of their "
+        "own. From the portfolios, one after another, we learn the expected returns behind them.",
     )
     if state.settings is None:
         _not_ready(state)
@@ -48,7 +44,6 @@ def page() -> None:
 def _not_ready(state: AppState) -> None:
     missing = "market" if state.workspace.market is None else "investors"
     with show.empty(
-        ":material/school:",
         "Nothing to learn from yet",
         "Learning needs a market and investors. With both in place this page has one button.",
     ):
@@ -74,7 +69,7 @@ def _buttons(state: AppState) -> None:
                 "Write it again" if job is not None and job.unsaved else "Resume",
                 icon=":material/play_arrow:",
                 key="learn_resume",
-                help="Goes on with the next investor, with the same digits as without a stop.",
+                help="Goes on with the next investor; the result is the same as without a stop.",
             ):
                 _begin(state, learning.resume)
         elif learning.can_continue(workspace, record) and st.button(
@@ -106,7 +101,7 @@ def _begin(state: AppState, how: Callable[[Workspace, RunStore], Job]) -> None:
         state.workspace.learn = learn_settings.chosen(state)
         state.save()
     job = how(state.workspace, state.store)
-    learning.wait_briefly(job, BRIEF_SECONDS)
+    learning.wait_briefly(job, status.BRIEF_SECONDS)
     st.rerun()
 
 
@@ -138,14 +133,13 @@ def _result(state: AppState) -> None:
     study = results.open_run(state.store, state.workspace.run)
     if study is None:
         with show.empty(
-            ":material/school:",
             "Ready to learn",
-            "Press **Learn**. A thousand investors take about a second; more take longer and go on "
-            "while you look at other pages.",
+            "Press **Learn**. A bar says how far it is and how long it will take; it goes on while "
+            "you look at other pages.",
         ):
             pass
         return
-    st.subheader("What came out", anchor=False)
+    st.header("What came out", anchor=False)
     result_panels.verdict(study)
     result_panels.key_figures(study)
     result_panels.overview(study)
@@ -153,4 +147,4 @@ def _result(state: AppState) -> None:
     with st.container(horizontal=True):
         frame.link(state, "frontier", "Read the frontier")
         frame.link(state, "preferences", "See the preferences")
-        frame.link(state, "report", "Take it away")
+        frame.link(state, "report", "Get the report")

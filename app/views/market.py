@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from imop_app.components import frame, market_source, reading, show
+from imop_app.components import frame, limit_panels, market_source, reading, show, welcome
 from imop_app.services import market as markets
 from imop_app.services.errors import AppError
 from imop_app.services.preparing import Preparing
-from imop_app.settings import InvestorSettings, MarketSettings
+from imop_app.settings import MarketSettings
 from imop_app.state import AppState, current
 from imop_engine.sentences.words import word
 
@@ -25,7 +25,7 @@ def page() -> None:
         "together?",
     )
     if state.workspace.market is None:
-        _welcome(state)
+        welcome.draw(state)
     market_source.choose(state)
     chosen = state.workspace.market
     if chosen is None:
@@ -36,40 +36,12 @@ def page() -> None:
         show.problem(error)
 
 
-def _welcome(state: AppState) -> None:
-    buttons = show.empty(
-        ":material/waving_hand:",
-        "Welcome",
-        "Investors hold portfolios; from those alone the studio learns the returns they must "
-        "believe in. Three steps: **1** choose a *market* here, **2** add *investors*, **3** press "
-        "*Learn*. Start with an example and change it later, or bring your own files below.",
-    )
-    with buttons:
-        for name, title in markets.bundled_titles().items():
-            st.button(
-                f"Example: {title}",
-                key=f"example_{name}",
-                icon=":material/play_arrow:",
-                type="primary" if name == "paper8" else "secondary",
-                on_click=_example,
-                args=(state, name),
-                help="Loads this market and 1,000 simulated investors.",
-            )
-
-
-def _example(state: AppState, name: str) -> None:
-    state.choose_market(MarketSettings(source="bundled", bundled=name))
-    state.choose_investors(InvestorSettings())
-    state.forget_widgets()
-    state.examples += 1
-
-
 def _loaded(state: AppState, chosen: MarketSettings) -> None:
     from imop_engine.report import charts_market  # not before there is something to draw
 
     box = state.workspace.box
     data = markets.load(chosen, box)
-    st.subheader(show.escape(data.title), anchor=False)
+    st.header(show.escape(data.title), anchor=False)
     st.caption(show.escape(data.description))
     _quality(state, chosen, data)
     picture = markets.picture(chosen, box)
@@ -87,10 +59,32 @@ def _loaded(state: AppState, chosen: MarketSettings) -> None:
             show.chart(charts_market.growth_chart(picture.growth), "growth")
     left, right = st.columns(2)
     with left:
-        show.chart(charts_market.correlation_chart(picture.correlations), "correlation")
+        _correlation(picture)
     with right:
         _limits(state, chosen, data)
+    limit_panels.edit(state, chosen, data)
     frame.link(state, "investors", "Next: investors")
+
+
+def _correlation(picture: markets.MarketPicture) -> None:
+    """How the assets move together: a map where it can be read, else counts and a table."""
+    from imop_engine.report import charts_market
+
+    if picture.closest is None:
+        show.chart(charts_market.correlation_chart(picture.correlations), "correlation")
+        return
+    show.chart(charts_market.correlation_counts_chart(picture.correlations), "correlation")
+    show.table(
+        picture.closest,
+        "closest_pairs",
+        {
+            "asset": show.text("Asset"),
+            "other": show.text("moves with"),
+            "correlation": show.number("Correlation", "correlation", "%+.2f"),
+        },
+        alternative="The pairs of assets that move together most",
+        height=240,
+    )
 
 
 def _quality(state: AppState, chosen: MarketSettings, data: markets.Market) -> None:

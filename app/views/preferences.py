@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from imop_app.components import frame, gap_panels, group_panels, show
+from imop_app.components import frame, gap_panels, group_panels, movement_panel, show
 from imop_app.services import results
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
@@ -37,7 +37,6 @@ def page() -> None:
         study = results.open_run(state.store, state.workspace.run)
         if study is None:
             with show.empty(
-                ":material/tune:",
                 "No preferences yet",
                 "Once a run has learned the returns, every investor gets a weight between return "
                 "and risk, with an interval. Drag over the histogram to see who they are.",
@@ -48,6 +47,7 @@ def page() -> None:
         gap_panels.together(study)
         _groups(study)
         group_panels.beliefs(state, study)
+        movement_panel.over_time(study)
         _outliers(study)
         _one(state, study)
     except AppError as error:
@@ -117,7 +117,7 @@ def _table(picture: results.PreferencePicture, flags: Any) -> None:
         "weight_low": show.number("At least", "interval", "%.3f"),
         "weight_high": show.number("At most", "interval", "%.3f"),
         "risk_aversion": show.number("Risk aversion", "risk aversion", "%.2f"),
-        "distance": show.number("Distance", "distance", "%.4f"),
+        "distance": show.percent("Distance", "distance"),
         "gap": show.percent("Left on the table", "left on the table"),
         "gap_points": show.number("Basis points", "left on the table", "%.1f"),
         "status": show.text("Status", "outlier"),
@@ -162,11 +162,11 @@ def _groups(study: Study) -> None:
     names = results.preferences(study).segments
     if not names:
         return
-    st.subheader("By segment", anchor=False)
+    st.header("By segment", anchor=False)
     attribute = st.selectbox(
         "Attribute",
         names,
-        index=place(names, names[0]),
+        index=place(names, next((name for name in names if name != "date"), names[0])),
         key="segment_attribute",
         help="A column of your file that groups investors. Numbers are cut at their quartiles.",
     )
@@ -194,7 +194,7 @@ def _groups(study: Study) -> None:
 
 def _outliers(study: Study) -> None:
     picture = results.preferences(study)
-    st.subheader("How well one frontier explains them", anchor=False, help=word("outlier"))
+    st.header("How well one frontier explains them", anchor=False, help=word("outlier"))
     st.markdown(show.escape(results.fit_said(study)))
     left, right = st.columns(2)
     with left:
@@ -212,7 +212,7 @@ def _outliers(study: Study) -> None:
             "outliers",
             {
                 "investor": show.text("Investor"),
-                "distance": show.number("Distance", "distance", "%.4f"),
+                "distance": show.percent("Distance", "distance"),
                 "asset": show.text("Most different in"),
                 "gap": show.percent("Held minus explained"),
             },
@@ -222,7 +222,7 @@ def _outliers(study: Study) -> None:
 
 
 def _one(state: AppState, study: Study) -> None:
-    st.subheader("One investor", anchor=False)
+    st.header("One investor", anchor=False)
     names = results.investor_names(study)
     investor = st.selectbox(
         "Investor",
@@ -230,7 +230,7 @@ def _one(state: AppState, study: Study) -> None:
         index=None,
         placeholder="Type a name or choose one",
         key="one_investor",
-        help="Her weight, her interval, and what she holds beside the nearest efficient portfolio.",
+        help="Weight, interval, and what is held beside the nearest efficient portfolio.",
     )
     if investor is None:
         return

@@ -8,10 +8,12 @@ from typing import Final
 import streamlit as st
 
 from imop_app.components import frame, group_panels, show
-from imop_app.services import groups, reports, results
+from imop_app.components.client_panels import PAPERS
+from imop_app.run_record import RunRecord
+from imop_app.services import groups, making, reports, results
 from imop_app.services.errors import AppError
+from imop_app.services.making import Shown
 from imop_app.state import AppState, current
-from imop_app.store import RunRecord
 from imop_engine.study import Study
 
 TABLES: Final = {
@@ -27,33 +29,32 @@ SHEET: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.shee
 def page() -> None:
     """Draw the page."""
     state = current()
-    show.head("Report", "Take the results away: one report to read, tables to work with, pictures.")
+    show.head("Report", "One report to read, tables to work with, and pictures, to download.")
     try:
         study = results.open_run(state.store, state.workspace.run)
         record = results.record_of(state.store, state.workspace.run)
         if study is None or record is None:
             with show.empty(
-                ":material/description:",
                 "Nothing to report yet",
                 "After a run this page has one report with your title and notes, every table as "
                 "CSV, Excel and JSON, and every picture as SVG and PNG.",
             ):
                 frame.link(state, "learn", "Go and learn")
             return
-        study = _report(state, study, record)
+        shown = _report(state, study, record)
         left, right = st.columns(2)
         with left:
-            _tables(study)
+            _tables(shown)
         with right:
-            _pictures(study)
+            _pictures(shown)
     except AppError as error:
         show.problem(error)
 
 
-def _report(state: AppState, study: Study, record: RunRecord) -> Study:
+def _report(state: AppState, study: Study, record: RunRecord) -> Shown:
     """Offer the report; returns the run with the groups that are chosen here."""
     with st.container(border=True):
-        st.subheader("The report", anchor=False)
+        st.header("The report", anchor=False)
         title = st.text_input(
             "Title",
             value=state.workspace.title,
@@ -69,22 +70,33 @@ def _report(state: AppState, study: Study, record: RunRecord) -> Study:
             help="Printed below the title, as you write it.",
         )
         state.describe(title=title, notes=notes)
+        location = state.store.location(record.id)
         study = groups.grouped(study, group_panels.choose(state, study))
-        command = reports.command_line(record, state.store.location(record.id), study)
-        with st.container(horizontal=True):
+        shown = Shown(study, location, reports.stem(record))
+        making.start()
+        command = reports.command_line(record, location, study)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
             show.download(
                 "Report (HTML)",
-                partial(reports.html, study, title, notes, command),
-                "report.html",
+                partial(making.html, shown, title, notes, command),
+                f"{shown.stem}_report.html",
                 "text/html",
                 "One file: method, data, estimate, what is and is not identified, charts.",
                 main=True,
             )
             if reports.can_print():
+                paper = st.selectbox(
+                    "Paper",
+                    list(PAPERS),
+                    format_func=PAPERS.__getitem__,
+                    key="report_paper",
+                    width=120,
+                    help="What the PDF is laid out for.",
+                )
                 show.download(
                     "Report (PDF)",
-                    lambda: reports.pdf(reports.html(study, title, notes, command)),
-                    "report.pdf",
+                    partial(making.pdf, shown, title, notes, command, paper),
+                    f"{shown.stem}_report.pdf",
                     "application/pdf",
                     "The same, printed by the browser on this machine; takes a few seconds.",
                 )
@@ -94,54 +106,54 @@ def _report(state: AppState, study: Study, record: RunRecord) -> Study:
                     "there is a button here."
                 )
         if st.toggle("Preview", key="report_preview", help="Shows the report below."):
-            page = reports.html(study, title, notes, command)
+            page = making.html(shown, title, notes, command)
             st.iframe(reports.framed(page), height=900, alt="The report as it will be saved")
-    return study
+    return shown
 
 
-def _tables(study: Study) -> None:
+def _tables(shown: Shown) -> None:
     with st.container(border=True):
-        st.subheader("Tables", anchor=False)
+        st.header("Tables", anchor=False)
         st.caption("Every row and every digit. Text that a spreadsheet would run is made safe.")
         with st.container(horizontal=True):
-            offered = TABLES if study.groups is None else {**TABLES, **GROUPS}
+            offered = TABLES if shown.study.groups is None else {**TABLES, **GROUPS}
             for name, title in offered.items():
                 show.download(
                     f"{title} (CSV)",
-                    partial(reports.table_csv, study, name),
-                    f"{name}.csv",
+                    partial(making.table_csv, shown, name),
+                    f"{shown.stem}_{name}.csv",
                     "text/csv",
                     f"The table of {title.lower()} alone.",
                 )
         with st.container(horizontal=True):
             show.download(
                 "All tables (Excel)",
-                partial(reports.workbook, study),
-                "study.xlsx",
+                partial(making.workbook, shown),
+                f"{shown.stem}_tables.xlsx",
                 SHEET,
                 "One sheet for each table.",
             )
             show.download(
                 "All tables (JSON)",
-                partial(reports.json_document, study),
-                "study.json",
+                partial(making.json_document, shown),
+                f"{shown.stem}_tables.json",
                 "application/json",
                 "One document, for programs.",
             )
 
 
-def _pictures(study: Study) -> None:
+def _pictures(shown: Shown) -> None:
     with st.container(border=True):
-        st.subheader("Pictures", anchor=False)
+        st.header("Pictures", anchor=False)
         st.caption("SVG for documents, PNG for everything else.")
-        for name, title in reports.picture_names(study).items():
+        for name, title in reports.picture_names(shown.study).items():
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(title, width="stretch")
                 for ending in ("svg", "png"):
                     show.download(
                         ending.upper(),
-                        partial(reports.picture, study, name, ending),
-                        f"{name}.{ending}",
+                        partial(making.picture, shown, name, ending),
+                        f"{shown.stem}_{name}.{ending}",
                         "image/svg+xml" if ending == "svg" else "image/png",
                         f"{title} as {ending.upper()}.",
                     )

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from imop_app.components import frame, show
+from imop_app import quota
+from imop_app.components import frame, run_settings, show
+from imop_app.run_record import RunRecord
 from imop_app.services import reports, results, summary
 from imop_app.services.errors import AppError
 from imop_app.state import AppState, current, place
-from imop_app.store import RunRecord
 from imop_engine.report import charts_learn
 
 
@@ -25,9 +26,9 @@ def page() -> None:
     )
     records = state.store.list()
     _undo(state)
+    _shared_with_me(state)
     if not records:
         with show.empty(
-            ":material/history:",
             "No runs yet",
             "Each time you press *Learn*, the result is kept here with its data and settings, and "
             "is still there after a restart.",
@@ -36,6 +37,7 @@ def page() -> None:
         return
     try:
         chosen = _list(state, records)
+        st.caption(quota.said())
         if chosen is not None:
             _one(state, chosen)
         _compare(state, records)
@@ -50,7 +52,8 @@ def _list(state: AppState, records: list[RunRecord]) -> RunRecord | None:
             "name": [record.name for record in records],
             "when": [record.when for record in records],
             "rounds": [record.rounds for record in records],
-            "explained": [record.explained for record in records],
+            "explained": [results.explained_said(record.explained) for record in records],
+            "verdict": [record.verdict for record in records],
             "seconds": [record.seconds for record in records],
         }
     )
@@ -62,7 +65,8 @@ def _list(state: AppState, records: list[RunRecord]) -> RunRecord | None:
             "name": show.text("Name", width="medium"),
             "when": show.text("When"),
             "rounds": show.number("Investors", form="%d"),
-            "explained": show.percent("Explained", "explained"),
+            "explained": show.text("Explained", "explained"),
+            "verdict": show.text("Verdict", "verdict"),
             "seconds": show.number("Seconds", form="%.1f"),
         },
         alternative="The runs of this workspace, the newest first",
@@ -99,6 +103,8 @@ def _one(state: AppState, record: RunRecord) -> None:
                 _open(state, record)
             if st.button("Delete", icon=":material/delete:", key="run_delete"):
                 _confirm(state, record)
+        if state.workspace.owner:
+            _sharing(state, record)
         location = state.store.location(record.id)
         study = results.open_run(state.store, record.id)
         if study is not None:
@@ -106,6 +112,39 @@ def _one(state: AppState, record: RunRecord) -> None:
         shell, python = st.tabs(["From a shell", "From Python"])
         shell.code(reports.command_line(record, location, study), language="sh", wrap_lines=True)
         python.code(reports.python_code(location), language="python")
+
+
+def _sharing(state: AppState, record: RunRecord) -> None:
+    """With whom a run is shared: nobody, until somebody is named."""
+    with st.popover("Share", icon=":material/group_add:", key="run_share"):
+        address = st.text_input(
+            "Address",
+            key=f"share_address_{record.id}",
+            help="Of somebody who logs in here, and who may then open this run and change nothing.",
+        )
+        if st.button("Share", key="share_add", disabled=not address.strip()):
+            state.store.share(record.id, address)
+            st.rerun()
+        for number, one in enumerate(state.store.sharers(record.id)):
+            st.button(
+                f"Stop sharing with {show.escape(one)}",
+                key=f"share_stop_{number}",
+                on_click=state.store.unshare,
+                args=(record.id, one),
+                type="tertiary",
+            )
+
+
+def _shared_with_me(state: AppState) -> None:
+    """Runs of others that they share with whoever is logged in."""
+    found = state.store.shared() if state.workspace.owner else []
+    if not found:
+        return
+    with st.container(border=True, key="shared_with_me"):
+        st.markdown("**Shared with you**")
+        for record in found:
+            if st.button(show.escape(record.label), key=f"shared_{record.id}", type="tertiary"):
+                _show(state, record, inputs=False)
 
 
 def _open(state: AppState, record: RunRecord) -> None:
@@ -175,7 +214,7 @@ def _confirm(state: AppState, record: RunRecord) -> None:
 def _compare(state: AppState, records: list[RunRecord]) -> None:
     if len(records) < 2:
         return
-    st.subheader("Compare two", anchor=False)
+    st.header("Compare two", anchor=False)
     by_id = {record.id: record for record in records}
     left, right = st.columns(2)
     first = left.selectbox(
@@ -197,6 +236,7 @@ def _compare(state: AppState, records: list[RunRecord]) -> None:
     a, b = results.open_run(state.store, first), results.open_run(state.store, second)
     if a is None or b is None:
         return
+    run_settings.compared(by_id[first], by_id[second])
     both = results.compare(a, b)
     left, right = st.columns(2)
     with left:

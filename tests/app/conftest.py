@@ -20,6 +20,9 @@ def prepared():
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("IMOP_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("IMOP_CACHE", str(tmp_path / "cache"))
+    # Tests look into runs and change parts of them: in threads of this process. What processes of
+    # their own do is tested in test_workers.py.
+    monkeypatch.setenv("IMOP_WORKERS", "0")
     # Streamlit makes the script it tests the main module and leaves it there; processes that a
     # later test starts would run it again.
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

@@ -5,8 +5,10 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 
 from app_harness import SMALL, history_file, history_names, portfolio_file, portfolios, workspace
+from imop_app.database import database
 from imop_app.services import file_choices
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
@@ -81,7 +83,8 @@ def test_a_file_that_is_no_history_is_refused_in_a_sentence(box, name, content):
 
 def test_a_file_that_has_vanished_is_asked_for_again(box):
     settings = uploaded(box)
-    next(box.folder.iterdir()).unlink()
+    with database().writing() as connection:
+        connection.execute(sa.text("DELETE FROM inputs"))
     markets._load.clear()
     with pytest.raises(AppError, match="upload it again"):
         markets.load(settings, box)
@@ -254,21 +257,73 @@ def test_a_file_of_the_same_shape_is_read_as_the_last_one(box):
     assert file_choices.remembered(settings, before, other, box) == other
 
 
+def test_choices_without_which_a_file_cannot_be_read_are_remembered_too(box):
+    names = history_names()[:2]
+    rows = [f"C1,{names[0]},100,EUR", f"C1,{names[1]},100,USD"]
+    files = [
+        box.put(f"{day}.csv", "\n".join(["client,asset,amount,currency", *rows[:], ""]).encode())
+        for day in ("june", "july")
+    ]
+    later = f"client,asset,amount,currency\nC2,{names[0]},300,EUR\nC2,{names[1]},100,USD\n"
+    files[1] = box.put("july.csv", later.encode())
+    before = InvestorBatch("upload", file=files[0], rates=(("EUR", 2.0), ("USD", 1.0)))
+    fresh = InvestorBatch("upload", file=files[1])
+    with pytest.raises(AppError, match="several currencies"):
+        crowd.check(uploaded(box), fresh, box)
+    read = file_choices.remembered(uploaded(box), before, fresh, box)
+    assert read.rates == before.rates
+    held = crowd.check(uploaded(box), read, box).holdings.loc["C2", names]
+    np.testing.assert_allclose(held, [6 / 7, 1 / 7])
+
+
+def test_a_later_history_of_the_same_assets_is_read_as_the_last_one(box):
+    known = b"ticker,name\n" + b"".join(f"{n},Stock {n}\n".encode() for n in history_names())
+    before = MarketSettings(
+        "upload",
+        file=box.put("june.csv", history_file()),
+        asset_map=box.put("map.csv", known),
+        covariance="ledoit-wolf",
+    )
+    lines = history_file().splitlines(keepends=True)
+    later = box.put("july.csv", b"".join(lines[:-1]))
+    read = markets.remembered(before, later, box)
+    assert (read.asset_map, read.covariance) == (before.asset_map, "ledoit-wolf")
+    assert read.file == later
+    others = market("us20").history.iloc[:, 8:11].to_csv().encode()
+    other = box.put("others.csv", others)
+    assert markets.remembered(before, other, box) == MarketSettings("upload", file=other)
+    assert markets.remembered(None, later, box) == MarketSettings("upload", file=later)
+
+
 def test_portfolios_that_are_there_already_are_not_added_again(box):
     settings = uploaded(box)
     name, content = portfolio_file("wide", 40)
     first = InvestorSettings((InvestorBatch("upload", file=box.put(name, content)),))
     with pytest.raises(AppError, match=r"All 40 portfolios of clients\.csv are in the stream"):
-        file_choices.check_more(settings, first, first.first, box)
+        file_choices.more(settings, first, first.first, box)
     lines = content.split(b"\n")
     half = b"\n".join([*lines[:21], *(b"N" + line for line in lines[21:41])]) + b"\n"
     more = InvestorBatch("upload", file=box.put("more.csv", half))
-    with pytest.raises(AppError, match=r"20 of 40 portfolios of more\.csv .* would count twice"):
-        file_choices.check_more(settings, first, more, box)
+    added = file_choices.more(settings, first, more, box)
+    stream = crowd.load(settings, first.plus(added), box)
+    assert len(stream) == 60
+    assert len(set(stream.ids)) == 60
+    assert (
+        "more.csv: 20 of 40 portfolios are in the stream already, with the same holdings, and are "
+        "left out; nothing needs to be done."
+    ) in crowd.reports_said(stream)
     new = b"\n".join([lines[0], *(b"N" + line for line in lines[1:41])]) + b"\n"
-    file_choices.check_more(
-        settings, first, InvestorBatch("upload", file=box.put("n.csv", new)), box
-    )
+    batch = InvestorBatch("upload", file=box.put("n.csv", new))
+    assert file_choices.more(settings, first, batch, box) == batch
+
+
+def test_later_portfolios_are_read_like_the_first_file(box):
+    settings = uploaded(box)
+    name, content = portfolio_file("wide", 40)
+    batch = InvestorBatch("upload", file=box.put(name, content), roles=(("age", "ignore"),))
+    later = InvestorBatch("upload", file=box.put("b.csv", content.replace(b"\nC", b"\nD")))
+    added = file_choices.more(settings, InvestorSettings((batch,)), later, box)
+    assert added.roles == batch.roles
 
 
 def test_assets_are_shown_by_the_names_of_a_map(box):

@@ -3,8 +3,12 @@
 import json
 
 import pytest
+import sqlalchemy as sa
 
-from imop_app.home import FileBox, data_folder, is_safe, new_id
+from imop_app.database import database
+from imop_app.database.tables import DAMAGED, OBJECTS, WORKSPACES
+from imop_app.files import FileBox
+from imop_app.home import data_folder, is_safe, new_id
 from imop_app.settings import (
     InvestorBatch,
     InvestorSettings,
@@ -71,20 +75,33 @@ def test_the_data_folder_can_be_chosen(home):
     assert data_folder() == home
 
 
+def rows(chosen) -> list:
+    with database().reading() as connection:
+        return list(connection.execute(chosen).scalars())
+
+
+def write(identifier: str, **values) -> None:
+    """Change a row of a workspace behind the app's back."""
+    with database().writing() as connection:
+        chosen = sa.update(WORKSPACES).where(WORKSPACES.c.id == identifier)
+        connection.execute(chosen.values(**values))
+
+
 def test_a_file_is_kept_once_under_its_content(home):
-    box = FileBox(home / "files")
+    box = FileBox("w-1")
     first, second = box.put("../../evil.csv", b"a,b"), box.put("other.csv", b"a,b")
     assert first.name == "evil.csv"
     assert first.digest == second.digest
     assert box.get(first) == b"a,b"
-    assert [path.name for path in (home / "files").iterdir()] == [first.digest]
+    assert rows(sa.select(OBJECTS.c.digest)) == [first.digest]
+    assert box.path(first).name == first.digest
 
 
 def test_a_digest_from_elsewhere_opens_nothing(home):
     (home / "secret").parent.mkdir(parents=True, exist_ok=True)
     (home / "secret").write_text("x")
     with pytest.raises(FileNotFoundError):
-        FileBox(home / "files").get(StoredFile("x", "../secret"))
+        FileBox("w-1").path(StoredFile("x", "../secret"))
 
 
 def test_a_workspace_comes_back_after_a_restart():
@@ -93,31 +110,28 @@ def test_a_workspace_comes_back_after_a_restart():
     assert open_workspace("w-1") == made
 
 
-def test_nothing_is_written_before_something_is_chosen(home):
+def test_nothing_is_written_before_something_is_chosen():
     new_workspace()
     open_workspace("w-nobody")
-    assert not home.exists()
+    assert rows(sa.select(WORKSPACES.c.id)) == []
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", '{"name": 3}', '{"version": 1}'])
 def test_a_damaged_workspace_is_set_aside_not_overwritten(damage):
     made = Workspace("w-1", "Clients")
     made.save()
-    (made.folder / "workspace.json").write_text(damage)
+    write("w-1", content=damage)
     opened = open_workspace("w-1")
     assert opened.name == "Untitled"
-    kept = list(made.folder.glob("workspace.damaged-*"))
-    assert [path.read_text() for path in kept] == [damage]
+    assert rows(sa.select(DAMAGED.c.content)) == [damage]
 
 
-def test_recent_workspaces_are_listed_newest_first_and_damaged_ones_left_out(home):
-    import os
-
+def test_recent_workspaces_are_listed_newest_first_and_damaged_ones_left_out():
     for number, name in enumerate(["w-a", "w-b"]):
         Workspace(name, name.upper()).save()
-        os.utime(home / "workspaces" / name / "workspace.json", (number, number))
+        write(name, changed=float(number))
     Workspace("w-c").save()
-    (home / "workspaces" / "w-c" / "workspace.json").write_text("{")
+    write("w-c", content="{")
     assert [(entry.id, entry.name) for entry in recent_workspaces()] == [
         ("w-b", "W-B"),
         ("w-a", "W-A"),

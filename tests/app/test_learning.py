@@ -4,18 +4,22 @@ import json
 import shlex
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from app_harness import PATIENCE, SMALL, page, workspace
 from imop_app import recovery
 from imop_app import state as app_state
 from imop_app.components import status
-from imop_app.jobs import JOBS, TRAIL_POINTS, Job, JobBook
-from imop_app.services import learning, reports, results, summary
+from imop_app.database import database
+from imop_app.database.tables import RUNS
+from imop_app.jobs import JOBS, TRAIL_POINTS, Job, JobBook, time_left
+from imop_app.run_record import RunRecord
+from imop_app.services import learning, lights, reports, results, summary
 from imop_app.services.errors import AppError, describe_error
+from imop_app.services.opened import OpenedStudies
 from imop_app.settings import (
     InvestorBatch,
     InvestorSettings,
@@ -26,7 +30,6 @@ from imop_app.settings import (
     Simulation,
 )
 from imop_app.state import AppState
-from imop_app.store import RunRecord
 from imop_engine import cli
 from imop_engine.bundled import market
 from imop_engine.errors import ImopError
@@ -108,13 +111,14 @@ def test_a_stopped_run_resumes_after_a_restart_of_the_server(monkeypatch):
     resumed.wait(PATIENCE)
     assert resumed.status == "finished", resumed.error
     assert parts.adopt()
-    assert not recovery.can_go_on(parts.workspace.folder), "the checkpoint is used up"
+    assert not recovery.can_go_on(parts.workspace.id), "the checkpoint is used up"
     np.testing.assert_array_equal(parts.store.open(resumed.run).theta, shown(whole).theta)
 
 
 def test_the_strip_offers_to_resume_after_a_restart_of_the_server():
     of = state()
-    (of.workspace.folder / recovery.CHECKPOINT).write_bytes(b"")
+    recovery.begin("w-test", recovery.UnderWay("run-1", of.settings, 1.0), anew=True)
+    recovery.keep_checkpoint("w-test", "run-1", b"")
     links = [link.proto.label for link in page("market").get("page_link")]
     assert "Stopped: resume" in links
 
@@ -281,21 +285,13 @@ def test_no_run_outside_the_folder_is_touched(name):
             action(name)
 
 
-def test_half_a_run_that_a_dead_server_left_is_not_listed():
-    of = state()
-    run(of)
-    (record,) = of.store.list()
-    Path(of.store.location(record.id), "run.json").unlink()
-    assert of.store.list() == []
-
-
 def test_a_run_is_not_listed_before_it_is_whole():
     of = state()
     about = RunRecord("", "new", time.time(), "market", "people", 1, 0.5, 0.1, None)
     with pytest.raises(AttributeError):
         of.store.keep(None, about)  # no study to write
     assert of.store.list() == []
-    assert list(Path(of.store.folder).iterdir()) == []
+    assert list((database().place.copies / "runs").iterdir()) == []
 
 
 def test_a_damaged_record_hides_its_run_and_no_other():
@@ -303,7 +299,8 @@ def test_a_damaged_record_hides_its_run_and_no_other():
     run(of)
     run(of)
     first, second = of.store.list()
-    Path(of.store.location(first.id), "studio.json").write_text("{")
+    with database().writing() as connection:
+        connection.execute(sa.update(RUNS).where(RUNS.c.id == first.id).values(content="{"))
     assert of.store.list() == [second]
 
 
@@ -356,7 +353,7 @@ def test_trimming_error_model_and_errors_of_anchors_reach_the_engine():
         known_errors=(("Security 7", 0.01),),
     )  # fmt: skip
     of = state(learn=learn)
-    settings = learning.study_settings(of.settings, market("paper8"))
+    settings = learning.study_settings(of.settings, market("paper8"), None)
     assert (settings.trim, settings.errors) == (False, "beliefs")
     assert settings.anchors == (("Security 1", 0.1791, 0.0), ("Security 7", 0.0352, 0.01))
     assert learn.used == learn
@@ -368,7 +365,71 @@ def test_the_record_of_a_run_keeps_its_verdict():
     run(of)
     (record,) = of.store.list()
     assert record.verdict == shown(of).verdict != "good", "the stream's end alone is never good"
-    assert summary.verdict(of.workspace, of.store) == record.verdict
-    assert summary.result(of.workspace, of.store).endswith(f", {record.verdict}")
-    assert "check_circle" not in status._loaded(of)[2]
-    assert status.VERDICT_MARKS[record.verdict] in status._loaded(of)[2]
+    result = lights.all_three(of.workspace, of.store, of.job)[2]
+    assert result.said.endswith(f", {record.verdict}")
+    assert result.colour == record.verdict
+    assert f'"mark {record.verdict}"' in status._mark(result)
+
+
+# -- progress ------------------------------------------------------------------------------------
+def test_every_stage_tells_how_far_it_is(monkeypatch):
+    of = state(learn=LearnSettings(start="zero"), market=MarketSettings(bundled="us20"))
+    told: dict[str, list[float]] = {}
+    real = Job._note_part
+
+    def noted(self, share):
+        told.setdefault(self.stage, []).append(share)
+        real(self, share)
+
+    monkeypatch.setattr(Job, "_note_part", noted)
+    run(of)
+    assert set(told) == {"refining", "describing"}
+    for shares in told.values():
+        assert shares == sorted(shares)
+        assert 0.0 <= shares[0] <= 0.2
+        assert shares[-1] >= 0.9
+    assert len(told["refining"]) > 10, "the joint fit too"
+
+
+def test_a_run_stopped_in_the_joint_fit_goes_on_to_the_same_digits(monkeypatch):
+    fitted = LearnSettings(start="zero")
+    whole, parts = state(learn=fitted, name="w-whole"), state(learn=fitted, name="w-parts")
+    run(whole)
+    real = Job._note_part
+
+    def stops(self, share):
+        self.stop()
+        real(self, share)
+
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Job, "_note_part", stops)
+        job = learning.start(parts.workspace, parts.store)
+        job.wait(PATIENCE)
+    assert (job.status, job.stage, job.done) == ("stopped", "refining", 60)
+    assert recovery.can_go_on(parts.workspace.id)
+    assert learning.can_resume(parts.workspace)
+    run(parts, learning.resume)
+    np.testing.assert_array_equal(shown(parts).theta, shown(whole).theta)
+
+
+def test_the_bar_says_how_far_a_fit_is_and_how_long_it_takes():
+    job = Job(Settings(MarketSettings(), SMALL, PLAIN), lambda: iter(()), str, "odd")
+    job.stage, job.part = "refining", 0.25
+    job._stage_began = time.monotonic() - 3600.0
+    assert status.progress_text(job) == ("Fitting all portfolios together: 25%, about 180 min left")
+    assert time_left(0.5, 12.0) == 12.0
+    assert time_left(0.01, 100.0) is None, "too early to say"
+    assert time_left(0.5, 0.2) is None, "too short to say"
+
+
+def test_large_studies_are_let_go_before_many_small_ones():
+    @dataclass
+    class Sized:
+        rounds: int
+
+    opened = OpenedStudies(3, rows=100)
+    for name, rounds in (("a", 60), ("b", 30), ("c", 20)):
+        opened.put(name, Sized(rounds))
+    assert [opened.get(name) is not None for name in "abc"] == [False, True, True]
+    opened.put("d", Sized(1000))
+    assert [opened.get(name) is not None for name in "abcd"] == [False, False, False, True]

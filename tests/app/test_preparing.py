@@ -11,13 +11,15 @@ import time
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from app_harness import PATIENCE, page, quiet, said, workspace
+from imop_app.database import database
+from imop_app.database.tables import RUNS
 from imop_app.jobs import JOBS
 from imop_app.services import preparing
 from imop_app.services.preparing import PREPARATION, CompilingProgress, Preparation, Preparing
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
-from imop_app.store import FILE, WHOLE
 from imop_app.workspace import Workspace
 from preparing_harness import command, preparation, starts
 
@@ -127,6 +129,13 @@ def test_its_process_can_be_ended(tmp_path):
     assert starts(tmp_path) == 2
 
 
+def kept_before(workspace: str) -> None:
+    """A run that is there, and is not opened before the page can compute."""
+    row = {"id": "run-kept-from-before", "workspace": workspace, "owner": "", "bytes": 0}
+    with database().writing() as connection:
+        connection.execute(sa.insert(RUNS).values(**row, content="{}"))
+
+
 # -- the pages -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("market", ["paper8", "us20"])
 @pytest.mark.parametrize("view", VIEWS)
@@ -138,10 +147,7 @@ def test_every_page_shows_that_it_waits(unprepared, view, market):
         run="run-kept-from-before",
     )
     kept.save()
-    folder = kept.folder / "runs" / "run-kept-from-before"
-    folder.mkdir(parents=True)
-    for name in (FILE, WHOLE):  # there, and not opened before the page can compute
-        (folder / name).write_text("{}")
+    kept_before("w-test")
     test = page(view)
     assert "Preparing the numerical code, once: 3 of 7 parts" in bar(test)
     if view not in ("runs", "learn"):
@@ -168,7 +174,6 @@ sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from app_harness import page
 from imop_app.services.preparing import PREPARATION
 from imop_app.settings import InvestorBatch, InvestorSettings, MarketSettings
-from imop_app.store import FILE, WHOLE
 from imop_app.workspace import Workspace
 PREPARATION._checked, PREPARATION._begun = True, time.monotonic()
 for name, source in (("paper8", "sample"), ("us20", "simulate")):

@@ -3,20 +3,25 @@
 import errno
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from app.test_learning import MANY, PLAIN, run, shown, state, stopped_at_a_known_step
 from app_harness import PATIENCE, page, quiet, said, state_of
-from imop_app import jobs, recovery
+from imop_app import copies, jobs, recovery
 from imop_app import state as app_state
-from imop_app.home import FileBox, data_folder, read_json
+from imop_app.database import database
+from imop_app.database.tables import DAMAGED, PIECES, WORKSPACES
+from imop_app.home import data_folder, unsealed
 from imop_app.jobs import JobBook
-from imop_app.services import learning, results
+from imop_app.services import learning
+from imop_app.services.opened import OPENED
 from imop_app.state import AppState
 from imop_app.workspace import Workspace, open_workspace
 from imop_engine import disk, storage
@@ -33,7 +38,7 @@ def server_dies(monkeypatch) -> None:
 
 
 def opened_again() -> AppState:
-    return app_state._swept(AppState(open_workspace("w-test")))
+    return AppState(open_workspace("w-test"))
 
 
 def test_a_run_is_on_the_disk_when_it_is_called_finished(monkeypatch):
@@ -60,7 +65,7 @@ def test_a_run_that_ended_while_nobody_looked_is_adopted(monkeypatch):
     assert again.workspace.run is None
     assert again.adopt()
     assert again.workspace.run == job.run
-    assert recovery.under_way(again.workspace.folder) is None
+    assert recovery.under_way(again.workspace.id) is None
     assert not again.adopt(), "once"
 
 
@@ -71,7 +76,7 @@ def test_a_job_that_has_ended_holds_no_study():
     of = state()
     job = run(of)
     kept = weakref.ref(shown(of))
-    results.OPENED._studies.clear()
+    OPENED._studies.clear()
     gc.collect()
     assert kept() is None
     assert job.trail()[-1].done == 60
@@ -95,7 +100,7 @@ def test_a_state_is_kept_every_two_seconds_and_when_the_stream_has_been_seen(mon
     of = state(MANY)
     rounds = []
     monkeypatch.setattr(
-        learning, "_checkpoint", lambda folder: lambda state: rounds.append(state.rounds)
+        learning, "_checkpoint", lambda *_: lambda state: rounds.append(state.rounds)
     )
     run(of)
     assert rounds[0] == 0
@@ -128,16 +133,15 @@ def test_what_is_left_of_an_interrupted_run_can_be_forgotten(monkeypatch):
     test = page("learn")
     test.button(key="learn_forget").click().run()
     assert "was interrupted" not in said(quiet(test))
-    assert not recovery.can_go_on(of.workspace.folder)
+    assert not recovery.can_go_on(of.workspace.id)
 
 
-def test_half_a_run_is_swept_and_one_that_is_being_written_is_not(monkeypatch):
-    of = state()
-    runs = of.workspace.folder / "runs"
+def test_half_a_copy_is_swept_and_one_that_is_being_written_is_not():
+    runs = database().place.copies / "runs"
     for name in ("run-dead", "run-alive"):
         (runs / f".{name}.new-0123").mkdir(parents=True)
     with disk._turn(runs / "run-alive", runs):
-        opened_again()
+        copies.sweep()
         assert [path.name for path in runs.glob(".*.new-*")] == [".run-alive.new-0123"]
 
 
@@ -195,6 +199,17 @@ def refuse(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def on_a_full_disk(connect):
+    """Connections to a database that may not take one page more than it has."""
+
+    def connected(*arguments, **options):
+        made = connect(*arguments, **options)
+        made.execute("PRAGMA max_page_count = 1")
+        return made
+
+    return connected
+
+
 def test_a_result_that_cannot_be_written_is_not_lost(monkeypatch):
     of = state()
     with monkeypatch.context() as broken:
@@ -212,7 +227,7 @@ def test_a_result_that_cannot_be_written_is_not_lost(monkeypatch):
 
 
 def test_a_full_disk_does_not_end_a_run_and_is_said(monkeypatch):
-    def full(folder):
+    def full(*_):
         def write(state):
             raise CannotWrite("stopped.npz was not written: the disk is full.")
 
@@ -228,7 +243,8 @@ def test_a_choice_that_cannot_be_written_stays_in_the_tab_and_is_said(monkeypatc
     of = state()
     test = page("learn")
     with monkeypatch.context() as broken:
-        broken.setattr(os, "fsync", refuse)
+        broken.setattr(sqlite3, "connect", on_a_full_disk(sqlite3.connect))
+        state_of(test).workspace.notes = "n" * 100_000
         state_of(test).rename("Clients")
         quiet(test.run(), errors=1)
         assert "the disk is full" in test.error[0].value
@@ -248,29 +264,40 @@ def test_everything_the_app_keeps_is_its_owners_alone():
 
 
 # -- damage --------------------------------------------------------------------------------------
+def rewrite(change) -> None:
+    """Change what was chosen behind the app's back."""
+    with database().writing() as connection:
+        content = connection.execute(sa.select(WORKSPACES.c.content)).scalar_one()
+        connection.execute(sa.update(WORKSPACES).values(content=change(content)))
+
+
 def test_one_bit_in_a_workspace_is_noticed():
     made = Workspace("w-1", "Clients")
     made.save()
-    path = made.folder / "workspace.json"
-    path.write_text(path.read_text().replace("Clients", "Cliants"))
+    rewrite(lambda content: content.replace("Clients", "Cliants"))
     assert open_workspace("w-1").name == "Untitled"
-    assert len(list(made.folder.glob("workspace.damaged-*"))) == 1
+    with database().reading() as connection:
+        assert connection.execute(sa.select(DAMAGED.c.about)).scalars().all() == ["w-1"]
 
 
-def test_a_workspace_of_before_is_read(tmp_path):
+def test_a_workspace_of_before_is_read():
     made = Workspace("w-1", "Clients")
     made.save()
-    path = made.folder / "workspace.json"
-    plain = read_json(path, undigested=1)
-    plain.pop("before")
-    path.write_text(json.dumps({**plain, "version": 1}))
+
+    def older(content: str) -> str:
+        plain = unsealed(content, "", undigested=1)
+        plain.pop("before")
+        return json.dumps({**plain, "version": 1})
+
+    rewrite(older)
     assert open_workspace("w-1").name == "Clients"
 
 
-def test_a_kept_file_that_was_changed_is_gone_and_can_be_given_again(tmp_path):
-    box = FileBox(tmp_path / "files")
+def test_a_kept_file_that_was_changed_is_gone_and_can_be_given_again():
+    box = Workspace("w-1").box
     stored = box.put("a.csv", b"a,b")
-    (tmp_path / "files" / stored.digest).write_bytes(b"a,c")
+    with database().writing() as connection:
+        connection.execute(sa.update(PIECES).values(content=b"a,c"))
     with pytest.raises(FileNotFoundError, match=r"a\.csv"):
         box.path(stored)
     assert box.put("a.csv", b"a,b") == stored
@@ -278,7 +305,7 @@ def test_a_kept_file_that_was_changed_is_gone_and_can_be_given_again(tmp_path):
 
 
 # -- kills ---------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("kind", "count"), [("app", 2), ("shell", 2)])
+@pytest.mark.parametrize(("kind", "count"), [("app", 2), ("worker", 2), ("shell", 2)])
 def test_killed_at_random_moments_nothing_is_lost(kind, count, tmp_path):
     command = [sys.executable, "-m", "imop_benchmarks.torture.kills", kind, str(count), "7"]
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
@@ -304,10 +331,3 @@ def test_a_page_that_fails_says_a_sentence_and_a_number(caplog):
     assert "inside" not in error.value
     number = error.value.split()[-1].rstrip(".")
     assert number in caplog.text
-
-
-def test_the_page_that_is_printed_may_run_and_load_nothing():
-    from imop_app.services.reports import SEALED, sealed
-
-    assert sealed("<html><head></head></html>") == f"<html><head>{SEALED}</head></html>"
-    assert "default-src 'none'" in SEALED

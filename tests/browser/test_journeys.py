@@ -9,12 +9,12 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import expect
 
 from app_harness import history_file, history_names, portfolio_file
-from browser_harness import PAGES, Visit, record, time_many
+from browser_harness import PAGES, PHONE_WIDTH, Visit, record, time_many
 
 pytestmark = pytest.mark.browser
 
-NEXT = {"frontier": "See the preferences", "preferences": "Take it away"}
-CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 4, "preferences": 5, "lab": 2}
+NEXT = {"frontier": "See the preferences", "preferences": "Get the report"}
+CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 6, "preferences": 5, "lab": 2}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -22,6 +22,8 @@ CHARTS = {"market": 3, "investors": 2, "learn": 4, "frontier": 4, "preferences":
 def test_every_page_from_an_example(browser, address, width, scheme):
     visit = Visit(browser, address, width, scheme)
     visit.picture("welcome")
+    if width > PHONE_WIDTH:
+        visit.expect_access()
     visit.example("20 large US stocks" if scheme == "dark" else "Eight securities")
     visit.learn()
     for name in PAGES:
@@ -32,6 +34,8 @@ def test_every_page_from_an_example(browser, address, width, scheme):
         visit.title(name).scroll_into_view_if_needed()
         visit.picture(name)
         visit.expect_peace()
+        if width > PHONE_WIDTH:
+            visit.expect_access()
     visit.close_in_peace()
 
 
@@ -147,6 +151,7 @@ def test_two_runs_compared_and_one_deleted(visit):
     visit.expect_charts(3)
     visit.picture("runs-compared")
     table = visit.page.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
     box = table.bounding_box()
     visit.page.mouse.click(box["x"] + 20, box["y"] + 50)  # the mark before the first row
     expect(visit.page.get_by_text("imop learn").first).to_be_visible()

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 import preparing_harness
 from browser_harness import CHROMIUM, Visit, served
+from imop_engine import warm
 
 pytestmark = pytest.mark.browser
 
@@ -20,6 +21,10 @@ def unprepared(tmp_path):
     """A server that prepares, until the test says how that ends."""
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine")
+    if (
+        not warm.is_ready()
+    ):  # once for all tests and on all cores, not in the server kernel by kernel
+        warm.run()
     imop = (sys.executable, str(Path(preparing_harness.__file__)), str(tmp_path))
     with served(tmp_path, imop) as found:
         yield found
