@@ -11,7 +11,7 @@ READY     := .venv/.ready
 READY_DEV := .venv/.ready-dev
 INPUTS    := pyproject.toml setup.py constraints.txt scripts/set_up.sh
 
-.PHONY: help app test test-fast lint format bench trust torture audit reproduce constraints clean
+.PHONY: help app test test-fast lint format bench trust torture users audit sbom reproduce docs constraints clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -23,12 +23,13 @@ test: lint ## lint, then every test
 	@sh scripts/ensure_chromium.sh
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY_DEV) ## the tests to run while working, about a minute
+test-fast: $(READY_DEV) ## the tests to run while working, a minute and a half
 	$(BIN)/pytest -n auto --dist loadfile -m "not slow and not browser and not packaging"
 
-lint: $(READY_DEV) ## formatting, rules, types and the direction of imports
+lint: $(READY_DEV) ## formatting, rules, spelling, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -47,22 +48,39 @@ torture: $(READY_DEV) ## kills, damage, nasty calls: half an hour; figures and d
 	@$(BIN)/python -m imop_benchmarks.torture --record benchmarks/results/reliability.json \
 	  --page docs/reliability.md
 
+users: $(READY_DEV) ## eight people at once: some minutes; waits, failures, memory
+	@$(BIN)/python -m imop_benchmarks.users --record benchmarks/results/reliability.json \
+	  --page docs/reliability.md
+
 audit: $(READY_DEV) ## known holes in what we depend on, where a database can be reached
 	@$(BIN)/python scripts/audit.py
+
+sbom: $(READY_DEV) ## what the image is made of, with digests and licences: artifacts/sbom.json
+	@$(BIN)/python scripts/sbom.py --out artifacts/sbom.json
 
 reproduce: $(READY_DEV) ## the paper's experiments: results/reproduce, their pages in docs
 	@$(BIN)/imop reproduce all --page docs/reproduction.md \
 	  --record benchmarks/results/reproduction.json
 	@$(BIN)/imop reproduce portfolio-table --page docs/portfolio_table.md \
 	  --record benchmarks/results/portfolio_table.json
+	@$(BIN)/imop reproduce gap-regret --page docs/gap_regret.md \
+	  --record benchmarks/results/gap_regret.json
+
+docs: $(READY_DEV) ## the documentation as a site, in site/: without network, links checked
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "Open site/index.html."
 
 constraints: $(READY_DEV) ## pin the newest versions that fit together
 	@echo uv | $(BIN)/uv pip compile pyproject.toml - --extra dev --universal \
 	  --python-version 3.11 --upgrade --no-annotate --no-header --no-emit-index-url \
 	  --no-emit-find-links --quiet --output-file constraints.txt
+	@echo setuptools | $(BIN)/uv pip compile pyproject.toml - --extra team --extra cluster \
+	  --constraint constraints.txt \
+	  --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --quiet --output-file constraints-image.txt
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv build dist artifacts *.egg-info .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf .venv build dist artifacts site *.egg-info .pytest_cache .mypy_cache .ruff_cache \
 	  .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from imop_engine.errors import SolverUnavailable
+from imop_engine.errors import InvalidInput, SolverUnavailable
 from imop_engine.versions import versions
 from imop_engine.warm import warm
 
@@ -32,12 +33,25 @@ from .growth import (
 from .measuring import machine
 from .presenting import page, show, shown
 from .solvers import against_gurobi, forward, frontier
+from .studies import studies
 
 PACKAGES = (
     "imop", "numpy", "numba", "gurobipy", "cvxpy", "clarabel", "cvxcla", "daqp", "quadprog",
 )  # fmt: skip
 
-__all__ = ["QUICK", "SECTIONS", "Say", "Section", "Size", "attempt", "page", "run", "show", "shown"]
+__all__ = [
+    "QUICK",
+    "SECTIONS",
+    "Say",
+    "Section",
+    "Size",
+    "again",
+    "attempt",
+    "page",
+    "run",
+    "show",
+    "shown",
+]
 
 
 def run(quick: bool = False, out: Path | None = None, say: Say = lambda _: None) -> dict[str, Any]:
@@ -71,6 +85,35 @@ def run(quick: bool = False, out: Path | None = None, say: Say = lambda _: None)
     return report
 
 
+def again(names: Sequence[str], out: Path, say: Say = lambda _: None) -> dict[str, Any]:
+    """Measure some sections once more and put them among the others of the last whole run.
+
+    Args:
+        names: Of the measurements, as their functions are called.
+        out: The folder with the bench.json of that run, which is written anew.
+        say: Takes a line for each measurement that begins.
+
+    Returns:
+        The tables, those that were measured again with a sentence that says so.
+    """
+    known = {measure.__name__: measure for measure in SECTIONS}
+    wrong = [name for name in names if name not in known]
+    if wrong:
+        raise InvalidInput(f"there is no measurement {wrong[0]!r}; use one of {', '.join(known)}.")
+    path = out / "bench.json"
+    report: dict[str, Any] = json.loads(path.read_text())
+    old = {section["name"]: Section(**section) for section in report["sections"]}
+    for name in names:
+        load = os.getloadavg()[0]
+        for section in attempt(known[name], FULL, say):
+            later = f" Measured by itself after the others, load average before it {load:.2f}."
+            old[section.name] = replace(section, how=section.how + later)
+    last = aims(list(old.values()))
+    report["sections"] = [asdict(last if name == last.name else old[name]) for name in old]
+    path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    return report
+
+
 def attempt(measure: Measure, size: Size, say: Say) -> list[Section]:
     """Make one measurement, or say why it cannot be made.
 
@@ -91,5 +134,5 @@ def attempt(measure: Measure, size: Size, say: Say) -> list[Section]:
 
 SECTIONS: tuple[Measure, ...] = (
     against_gurobi, algorithms, assets, second_order, weights, rounds, stream, frontier, forward,
-    fits, from_file, agreement, gap_rounds, cold_start,
+    fits, from_file, agreement, gap_rounds, studies, cold_start,
 )  # fmt: skip

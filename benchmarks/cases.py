@@ -43,6 +43,7 @@ class Size:
     random_problems: int
     random_starts: int  # of each random problem
     cone_rounds: int  # updates of a stream that a cone solver is given
+    studies: tuple[tuple[int, int], ...]  # assets and investors of whole studies
 
 
 FULL = Size(
@@ -62,6 +63,7 @@ FULL = Size(
     random_problems=200,
     random_starts=20,
     cone_rounds=5,
+    studies=((8, 1_000), (30, 1_000), (100, 1_000), (8, 100_000)),
 )
 QUICK = Size(
     rounds=60,
@@ -80,6 +82,7 @@ QUICK = Size(
     random_problems=3,
     random_starts=2,
     cone_rounds=1,
+    studies=((8, 100),),
 )
 
 

@@ -94,19 +94,20 @@ class DrawnStudy:
         return tuple(self.expected_returns.index)
 
 
-def draw(condition: Condition, seed: int) -> DrawnStudy:
+def draw(condition: Condition, seed: int, investors: int | None = None) -> DrawnStudy:
     """One simulated study.
 
     Args:
         condition: How it departs from what the method assumes.
         seed: Which study; equal seeds give equal studies.
+        investors: How many; None: a number between those of INVESTORS, drawn.
 
     Returns:
         What the analyst has, and the truth.
     """
     rng = np.random.default_rng([crc32(condition.label.encode()), seed])
     market = draw_market(condition.assets, seed, rng)
-    count = int(rng.integers(INVESTORS[0], INVESTORS[1] + 1))
+    count = int(rng.integers(INVESTORS[0], INVESTORS[1] + 1)) if investors is None else investors
     sample = condition.departure(d.Scene(market, _weights(count, rng), rng))
     anchors = None if condition.anchor_months else _exact_anchors(sample, rng)
     history, returns, covariance = _moments(condition, sample.market, rng)

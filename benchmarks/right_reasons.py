@@ -29,6 +29,6 @@ RIGHT_REASONS: Final[dict[str, tuple[str, ...]]] = {
     "half-capped": _LIMITS,
     "cash-unseen": ("specification", "noise", "explained", "identified"),
     "cash-sleeve": ("specification", "noise", "explained", "beliefs"),
-    "home-tilt": ("specification", "noise"),
+    "home-tilt": ("specification", "noise", "tilt"),
     "tilt-dates": ("tilt", "noise"),
 }

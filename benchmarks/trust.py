@@ -128,7 +128,8 @@ def measure(
                 # in front, too: the line before may have been cut short
                 out.write("\n" + json.dumps(known[record["seed"]]) + "\n")
                 out.flush()
-        rows.append(summary(condition, [known[seed] for seed in seeds]))
+        row = summary(condition, [known[seed] for seed in seeds])
+        rows.append(row | {"first_seed": seeds.start, "engine": engine})
         say(_line(rows[-1]))
     return {
         "version": imop_engine.__version__,
@@ -137,6 +138,20 @@ def measure(
         "studies": len(seeds),
         "rows": rows,
     }
+
+
+def kept_rows(results: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Results with the rows of earlier ones that were not measured again, in the order of these.
+
+    Args:
+        results: From `measure`, of some conditions.
+        before: The same of others too; its rows of the same conditions are replaced.
+    """
+    whose = {"first_seed": before["first_seed"], "engine": before["engine"]}
+    rows = {row["label"]: whose | row for row in before["rows"]}
+    rows |= {row["label"]: row for row in results["rows"]}
+    # the seeds of the whole stay those of most rows
+    return before | {"version": results["version"], "rows": list(rows.values())}
 
 
 def _records(label: str, seeds: Sequence[int], workers: int) -> Iterator[Record]:
@@ -162,6 +177,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="KEY", help="conditions")
     parser.add_argument("--work", type=Path, default=WORK, help="folder of finished studies")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the rows of --out that are not measured now"
+    )
     parser.add_argument("--earlier", type=Path, default=EARLIER, help="results to compare with")
     parser.add_argument("--page", type=Path, default=None, help="docs/trust.md, to renew it")
     chosen = parser.parse_args(arguments)
@@ -171,6 +189,8 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(str(error))
     seeds = range(chosen.seeds_from, chosen.seeds_from + chosen.studies)
     results = measure(conditions, seeds, chosen.work, chosen.workers)
+    if chosen.keep and chosen.out.exists():
+        results = kept_rows(results, json.loads(chosen.out.read_text()))
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(results, indent=1) + "\n")
     if chosen.page is not None:

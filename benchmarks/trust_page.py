@@ -13,9 +13,10 @@ DASH: Final = "–"
 
 HEAD: Final = (
     "condition", "assets", "identified / held", "covered", "before", "half-width", "before",
-    "error", "worst", "before", "implied", "history", "aligned", "good / caution / poor",
-    "right reason", "reasons given", "stopped", "holds",
+    "error", "worst", "before", "ratio", "implied", "ratio to implied", "history", "aligned",
+    "good / caution / poor", "right reason", "reasons given", "stopped", "holds",
 )  # fmt: skip
+OF_EARLIER: Final = ("before", "ratio")  # columns that are there beside an earlier version only
 
 OPENING: Final = """\
 # What can be trusted
@@ -42,9 +43,10 @@ READING: Final = """\
 - **half-width**: median, in % a year.
 - **error**: root mean square over held assets whose return no anchor says, in % a year; median and
   **worst** study. **implied** is the same for the covariance times the average portfolio, brought
-  onto the anchors by shift and scale; **history** for the historical means, of 120 months where
-  the condition does not say how many. **aligned** is the median after the best shift and scale:
-  what is left of the error when the level is forgiven.
+  onto the anchors by shift and scale, **ratio to implied** the median over the studies of the
+  error over that of implied returns on the same study; **history** for the historical means, of
+  120 months where the condition does not say how many. **aligned** is the median after the best
+  shift and scale: what is left of the error when the level is forgiven.
 - **good / caution / poor**: how many studies ended with which verdict.
 - **right reason**: the share of all studies with "caution" or "poor" for a reason that is true of
   the condition. **reasons given**: the checks that warned most often.
@@ -56,8 +58,10 @@ READING: Final = """\
 
 EARLIER: Final = """\
 - **before**: version {version} under the same conditions: {studies} studies each, seeds from
-  {first_seed}. An error in bold is above the better of version {version} and implied returns by
-  more than 5 %.
+  {first_seed}. **ratio** is the median over the studies of the error over that of version {version}
+  on the very same study, where both saw it. An error in bold is above that of version {version} or
+  of implied returns by more than 5 %, by these ratios; by the medians where version {version} saw
+  other studies.
 """
 
 LIMITS: Final = """\
@@ -74,8 +78,8 @@ LIMITS: Final = """\
   asset. A check sees only what no frontier can explain: what differs between investors of the same
   weight, or changes along the frontier as beliefs would not.
 - **What the file leaves out.** Cash in other accounts, positions that were not reported, caps and
-  mandates that nobody wrote down. Some leave a pattern, such as many holdings at the same limit;
-  an unseen account does not.
+  mandates that nobody wrote down. Some leave a pattern: many holdings at the same limit, or errors
+  that grow as the part of the wealth that is shown gets smaller. Others leave none.
 - **Its own bias.** Resampling investors, months and anchors shows how far an estimate scatters, not
   how far it is off on average. Where the error model is wrong (beliefs that differ, reported
   holdings cut to the largest, caps that are not told), only the right model, the limits themselves
@@ -102,7 +106,7 @@ def trust_page(results: dict[str, Any], earlier: dict[str, Any] | None = None) -
     if earlier is not None:
         reading += EARLIER.format(**earlier)
     return "\n".join(
-        (OPENING, reading, _outcome(results), trust_table(results, earlier), LIMITS)
+        (OPENING, reading, _outcome(results, earlier), trust_table(results, earlier), LIMITS)
     )  # fmt: skip
 
 
@@ -114,13 +118,13 @@ def trust_table(results: dict[str, Any], earlier: dict[str, Any] | None = None) 
         earlier: The same from an earlier version.
     """
     before = {row["label"]: row for row in (earlier or {}).get("rows", ())}
-    kept = [earlier is not None or head != "before" for head in HEAD]
+    kept = [earlier is not None or head not in OF_EARLIER for head in HEAD]
     lines = [_cells(HEAD, kept), _cells(["---"] + ["--:"] * (len(HEAD) - 1), kept)]
     lines += [_cells(_line(row, before.get(row["label"])), kept) for row in results["rows"]]
     return "\n".join(lines) + "\n"
 
 
-def _outcome(results: dict[str, Any]) -> str:
+def _outcome(results: dict[str, Any], earlier: dict[str, Any] | None) -> str:
     rows = results["rows"]
     holding = sum(bool(row["holds"]) for row in rows)
     counts = {row.get("studies", results["studies"]) for row in rows} or {results["studies"]}
@@ -129,6 +133,21 @@ def _outcome(results: dict[str, Any]) -> str:
         f"## Version {results['version']}\n\n{studies} studies of each condition, seeds "
         f"from {results['first_seed']}. {holding} of {len(rows)} rows hold.\n"
     )
+    later: dict[int, list[str]] = {}
+    for row in rows:
+        if row.get("first_seed", results["first_seed"]) != results["first_seed"]:
+            later.setdefault(row["first_seed"], []).append(f"{row['key']} with {row['assets']}")
+    for first, names in sorted(later.items()):
+        text += (
+            f"\nMeasured again since then, with seeds from {first}: {', '.join(names)} assets.\n"
+        )
+    if earlier is not None:
+        before = {row["label"]: row for row in earlier["rows"]}
+        worse = sum(compare_errors(row, before.get(row["label"]))["worse"] for row in rows)
+        text += (
+            f"\nThe error is above the better of version {earlier['version']} and implied returns "
+            f"by more than 5 % in {worse or 'none'} of the {len(rows)} rows.\n"
+        )
     stops: Counter[str] = sum((Counter(row["failures"]) for row in rows), Counter())
     if stops:
         text += "\nWhat studies stopped with most often:\n\n"
@@ -152,7 +171,9 @@ def _line(row: dict[str, Any], earlier: dict[str, Any] | None) -> list[str]:
         f"**{ours}**" if errors["worse"] else ours,
         _percent(row["errors"]["estimate"]["held_worst"]),
         _percent(errors["earlier"]),
+        _ratio(errors["ratio"]),
         _percent(errors["implied"]),
+        _ratio(errors["implied_ratio"]),
         _percent(row["errors"]["history"]["held"]),
         _percent(row["errors"]["estimate"]["held_aligned"]),
         _verdicts(row),
@@ -187,6 +208,10 @@ def _verdicts(row: dict[str, Any]) -> str:
 
 def _share(value: float | None) -> str:
     return DASH if value is None else f"{100 * value:.0f} %"
+
+
+def _ratio(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2g}"
 
 
 def _number(value: float | None) -> str:

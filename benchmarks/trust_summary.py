@@ -66,6 +66,7 @@ def summary(condition: Condition, records: Iterable[Record]) -> dict[str, Any]:
         "bounded_coverage": _share(bounded),
         "errors": {name: _error_row(all_, name) for name in METHODS},
         "errors_by_seed": {str(one["seed"]): _error(one, "estimate", "held") for one in all_},
+        "implied_by_seed": {str(one["seed"]): _error(one, "implied", "held") for one in all_},
         "verdicts": dict(Counter(str(one.get("verdict") or "none") for one in ended)),
         "reasons": _reasons(ended),
         "warned": _share(one.get("verdict") in BAD for one in all_),
@@ -112,7 +113,10 @@ def compare_errors(row: dict[str, Any], earlier: dict[str, Any] | None) -> dict[
 
     Returns:
         `estimate`, `earlier`, `implied`: medians, over common seeds where both versions have some;
-        `worse`: whether the first is above the better of the others by more than 5 %.
+        `ratio` and `implied_ratio`: the median over studies of the error over the earlier version's
+        and over that of implied returns, on the same study; None where there are no such pairs;
+        `worse`: whether the error is above that of the better of the two by more than 5 %: by those
+        ratios, or by the medians where the earlier version saw other studies.
     """
     ours = row["errors_by_seed"]
     theirs = earlier["errors_by_seed"] if earlier else {}
@@ -124,10 +128,23 @@ def compare_errors(row: dict[str, Any], earlier: dict[str, Any] | None) -> dict[
         "earlier": _median(list(theirs.values())),
         "implied": row["errors"]["implied"]["held"],
     }
-    others = [one for one in (medians["earlier"], medians["implied"]) if one is not None]
+    ratios = {
+        "ratio": _median_ratio(ours, theirs),
+        "implied_ratio": _median_ratio(ours, row.get("implied_by_seed", {})),
+    }
     mine = medians["estimate"]
-    worse = bool(others) and mine is not None and mine > WORSE * min(others)
-    return {**medians, "worse": worse, "common_seeds": len(common)}
+    if common or (ratios["implied_ratio"] is not None and not theirs):
+        worse = any(one is not None and one > WORSE for one in ratios.values())
+    else:
+        others = [one for one in (medians["earlier"], medians["implied"]) if one is not None]
+        worse = bool(others) and mine is not None and mine > WORSE * min(others)
+    return {**medians, **ratios, "worse": worse, "common_seeds": len(common)}
+
+
+def _median_ratio(ours: dict[str, float | None], theirs: dict[str, float | None]) -> float | None:
+    """Of two errors on the same study, over the studies in which both have one."""
+    pairs = [(ours[seed], theirs[seed]) for seed in ours if seed in theirs]
+    return _median([a / b for a, b in pairs if a is not None and b])
 
 
 def worst_asset(known: Sequence[dict[str, Any]]) -> float | None:

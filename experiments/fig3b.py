@@ -54,7 +54,7 @@ def run(part: Part) -> Result:
             distribution = imop.weight_distribution(
                 imop.investor_preferences(frontier, seen.portfolios)
             )
-        normal = distribution.family("truncated normal")
+        normal = distribution.family("normal")
         found[name] = {
             "histogram": distribution.histogram().to_dict("list"),
             "families": distribution.to_frame().to_dict("list"),
@@ -76,13 +76,13 @@ def report(outcome: Outcome) -> Report:
             rows.append(
                 {"seed": part["seed"], "weights": name, "chosen family": one["best"],
                  **dict(one["parameters"].items()),
-                 "p (truncated normal)": one["p_value"], "p (uniform)": one["uniform_p_value"]}
+                 "p (normal)": one["p_value"], "p (uniform)": one["uniform_p_value"]}
             )  # fmt: skip
     table = pd.DataFrame(rows)
     numbers: dict[str, float] = {}
     for name in ("grid", "exact"):
         mine = table[table["weights"] == name]
-        numbers[f"accepted_{name}"] = float((mine["p (truncated normal)"] >= LEVEL).mean())
+        numbers[f"accepted_{name}"] = float((mine["p (normal)"] >= LEVEL).mean())
         numbers[f"uniform_rejected_{name}"] = float((mine["p (uniform)"] < LEVEL).mean())
     first = outcome[0][1]
     held = np.mean([found["holders"] for _, found in outcome], axis=0)
@@ -110,9 +110,9 @@ def _roughly(found: Result) -> PaperFinding:
     values = ", ".join(f"{key} {value:.3f}" for key, value in parameters.items())
     return PaperFinding(
         "“The distribution follows roughly normal distribution.”",
-        f"Seed 0: by BIC the best of the families on [0, 1] is the {name}; the truncated normal "
+        f"Seed 0: by BIC the best of the families on [0, 1] is the {name}; the normal "
         f"has {values}, drawn were mean {found['true_mean']:.3f} and sd {found['true_sd']:.3f}.",
-        "reproduced" if name in ("truncated normal", "beta") else "differs",
+        "reproduced" if name in ("normal", "beta") else "differs",
         "The families were fitted to the weights with which the portfolios lie nearest."
         + (" A beta of this mean and sd is nearly the same curve." if name == "beta" else ""),
     )
@@ -123,7 +123,7 @@ def _tested(numbers: dict[str, float], count: int) -> PaperFinding:
     good = exact >= 0.5 and numbers["uniform_rejected_exact"] >= 0.5
     return PaperFinding(
         "“Chi-square goodness-of-fit tests support our hypotheses.”",
-        f"Over {count} streams the test does not reject the truncated normal in {exact:.0%} with "
+        f"Over {count} streams the test does not reject the normal in {exact:.0%} with "
         f"exact weights and in {grid:.0%} with the grid of K = {K}; it rejects the uniform in "
         f"{numbers['uniform_rejected_exact']:.0%}.",
         "reproduced" if good else "differs",
@@ -163,9 +163,7 @@ def _chart(found: Result) -> Chart:
     return alt.hconcat(*panels, spacing=30)
 
 
-_CAPTION = (
-    "The weights of 1,000 investors (seed 0) as inferred, and the truncated normal fitted to them."
-)
+_CAPTION = "The weights of 1,000 investors (seed 0) as inferred, and the normal fitted to them."
 EXPERIMENT = Experiment(
     name="fig3b",
     section="portfolio",

@@ -240,7 +240,7 @@ def _gaps(numbers: dict[str, float], best: float) -> PaperFinding:
         name = f"return left on the table, {GAPS[how]}, from {STARTS[start]}"
         return max(numbers[f"{name}, {family}"] for family in FAMILIES)
 
-    good = max(median("gap-newton", start) for start in ("zero", "anywhere")) < best
+    good = max(median("gap", start) for start in ("zero", "anywhere")) < best
     return PaperFinding(
         "The loss is a distance to the frontier: not convex, so the start matters.",
         "With the return left on the table instead, which is convex and has no K, the worse of the "
@@ -249,8 +249,8 @@ def _gaps(numbers: dict[str, float], best: float) -> PaperFinding:
         f"{median('gap-newton', 'zero'):.5f} and {median('gap-newton', 'anywhere'):.5f}; all at "
         f"once {median('gap-batch', 'zero'):.5f} and {median('gap-batch', 'anywhere'):.5f}.",
         "beyond" if good else "differs",
-        "One convex problem has one answer. Plain updates get there slowly where few hold an asset "
-        "and the start is far away; steps scaled by the curvature at today's beliefs do not."
+        "One convex problem has one answer. A stream that begins anew at the fit of everybody so "
+        "far, whenever there are twice as many, gets there from any start."
         if good
         else "From some start it was not nearer than Algorithm 2 with K = 41.",
     )

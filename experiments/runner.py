@@ -24,6 +24,7 @@ import imop_engine as imop
 from imop_engine import kernels
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.warm import warm
+from imop_engine.workers import LOCAL, open_workers
 from imop_experiments import catalogue, page, pictures
 from imop_experiments.experiment import SECTIONS, Experiment, Part, Report, Result
 from imop_experiments.store import Store, engine_digest
@@ -48,6 +49,7 @@ def reproduce(
     quick: bool = False,
     fresh: bool = False,
     workers: int | None = None,
+    cluster: str | None = None,
     tell: Tell = lambda name, done, total: None,
 ) -> dict[str, Any]:
     """Run the named experiments (or all), write their files under `out`, return the results.
@@ -58,6 +60,8 @@ def reproduce(
         quick: Whether fewer repetitions and shorter streams are run than in the paper.
         fresh: Whether to run parts again that were kept.
         workers: How many processes share the work; None takes all processors.
+        cluster: A Dask cluster for the parts that measure no time: "local", or the address of a
+            scheduler; None: processes of this machine.
         tell: Called with an experiment's name, its finished parts and all of them.
     """
     started = time.perf_counter()
@@ -69,7 +73,8 @@ def reproduce(
         for one in chosen:
             store.forget(one, plans[one.name])
     todo = _missing(chosen, plans, store, tell)
-    _run_all(todo, plans, store, workers or os.cpu_count() or 1, tell)
+    left = todo if cluster is None else _run_on(cluster, todo, plans, store, workers, tell)
+    _run_all(left, plans, store, workers or os.cpu_count() or 1, tell)
     made = [_report(one, plans[one.name], store, out) for one in chosen]
     results = {
         "version": imop.__version__,
@@ -143,6 +148,35 @@ def _run_all(
                 name = work.experiment.name
                 left[name] += 1
                 tell(name, left[name], len(plans[name]))
+
+
+def _run_on(
+    cluster: str,
+    todo: list[Work],
+    plans: dict[str, list[Part]],
+    store: Store,
+    workers: int | None,
+    tell: Tell,
+) -> list[Work]:
+    """Have a cluster run the parts that only compute; those that measure time are given back."""
+    together = [work for work in todo if not work.experiment.alone]
+    done = {name: len(plan) for name, plan in plans.items()}
+    for work in todo:
+        done[work.experiment.name] -= 1
+    parts = [(work.experiment.name, work.part) for work in together]
+    with open_workers(cluster, workers if cluster == LOCAL else None) as team:
+        for number, (result, seconds) in team.each(_run_named, parts):
+            work = together[number]
+            store.save(work.experiment, work.part, result, seconds)
+            name = work.experiment.name
+            done[name] += 1
+            tell(name, done[name], len(plans[name]))
+    return [work for work in todo if work.experiment.alone]
+
+
+def _run_named(named: tuple[str, Part], common: None) -> tuple[Result, float]:
+    del common
+    return run_part(*named)
 
 
 def _answer(future: Future[tuple[Result, float]]) -> tuple[Result, float]:

@@ -17,7 +17,13 @@ COLOURS = {"reproduced": "green", "better": "blue", "differs": "yellow", "beyond
 
 
 def run(
-    names: Sequence[str], out: Path, *, quick: bool, fresh: bool, workers: int | None
+    names: Sequence[str],
+    out: Path,
+    *,
+    quick: bool,
+    fresh: bool,
+    workers: int | None,
+    cluster: str | None = None,
 ) -> dict[str, Any]:
     """Run with one progress bar for each experiment, on standard error.
 
@@ -27,6 +33,7 @@ def run(
         quick: Whether fewer repetitions and shorter streams are run than in the paper.
         fresh: Whether to run parts again that were kept.
         workers: How many processes share the work; None takes all processors.
+        cluster: A Dask cluster for the parts that measure no time; None: processes here.
     """
     runner.choose(names)  # a wrong name ends before anything is drawn
     columns = (
@@ -41,7 +48,9 @@ def run(
                 tasks[name] = progress.add_task(name, total=total)
             progress.update(tasks[name], completed=done)
 
-        return runner.reproduce(names, out, quick=quick, fresh=fresh, workers=workers, tell=tell)
+        return runner.reproduce(
+            names, out, quick=quick, fresh=fresh, workers=workers, cluster=cluster, tell=tell
+        )
 
 
 def keep(results: dict[str, Any], target: Path | None, record: Path | None) -> None:

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from playwright.sync_api import Browser, expect, sync_playwright  # noqa: E402
 
-from browser_harness import CHROMIUM, FLAGS, Visit, served  # noqa: E402
+from browser_harness import CHROMIUM, FLAGS, Visit, own_files, served  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 SIZE = {"width": 1280, "height": 960}
@@ -63,6 +63,41 @@ def dark(browser: Browser, address: str) -> None:
     visit.context.close()
 
 
+def own(browser: Browser, address: str) -> None:
+    """Clients of a file with amounts: what they leave on the table, and the page of one."""
+    visit = Visit(browser, address, 1200)
+    history, portfolios = own_files()
+    visit.bring_history(history)
+    visit.open("investors")
+    visit.choose("Upload portfolios")
+    visit.upload("investor_file", "clients.csv", portfolios)
+    expect(visit.key("status")).to_contain_text("120 from clients.csv")
+    visit.wait_until_idle()
+    visit.learn()
+    visit.open("preferences")
+    visit.page.set_viewport_size({"width": 1200, "height": 4000})
+    between(visit, "gaps", "Money left on the table", "By segment")
+    visit.open("clients")
+    box = visit.page.get_by_role("combobox", name="Client")
+    box.fill("C0007")
+    box.press("Enter")
+    visit.expect_charts(3)
+    between(visit, "client", "C0007", None)
+    visit.context.close()
+
+
+def between(visit: Visit, name: str, first: str, after: str | None) -> None:
+    """A picture of the page from one heading to another, at most as high as the others."""
+    visit.wait_until_idle()
+    visit.page.wait_for_timeout(1500)  # charts fade in
+    top = visit.page.get_by_role("heading", name=first, exact=True).first.bounding_box()
+    assert top is not None
+    end = None if after is None else visit.page.get_by_role("heading", name=after).bounding_box()
+    low = top["y"] + SIZE["height"] if end is None else end["y"] - 12
+    clip = {"x": top["x"] - 30, "y": top["y"] - 20, "width": top["width"] + 60}
+    visit.page.screenshot(path=IMAGES / f"{name}.png", clip={**clip, "height": low - clip["y"]})
+
+
 def main() -> None:
     """Serve the app, take all pictures."""
     with (
@@ -73,6 +108,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         light(browser, address)
         dark(browser, address)
+        own(browser, address)
 
 
 if __name__ == "__main__":

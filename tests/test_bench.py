@@ -12,11 +12,12 @@ import pytest
 import imop_benchmarks as bench
 from imop_benchmarks.cases import Section
 from imop_benchmarks.gaps import AIMS, aims
+from imop_engine.errors import InvalidInput
 
 SECTIONS = {
     "gurobi", "gurobi_tuned", "algorithms", "assets", "second_order", "weights", "rounds",
     "stream", "frontier", "forward", "start", "gap_fits", "gap_file", "gap_agreement", "gap_starts",
-    "gap_rounds", "gap_aims",
+    "gap_rounds", "gap_aims", "studies",
 }  # fmt: skip
 
 
@@ -147,3 +148,23 @@ def test_results_in_the_tree_and_the_page_agree() -> None:
     root = Path(__file__).resolve().parents[1]
     kept, page = root / "benchmarks" / "results" / "bench.json", root / "docs" / "benchmarks.md"
     assert page.read_text() == bench.page(json.loads(kept.read_text()))
+
+
+def test_a_measurement_made_again_takes_the_place_of_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def algorithms(size: object, say: object) -> list[Section]:
+        return [Section("algorithms", "New", "How.", [{"us": 2.0}])]
+
+    monkeypatch.setattr(bench, "SECTIONS", (algorithms,))
+    old = [Section("algorithms", "Old", "How.", [{"us": 1.0}]), Section("other", "O", "H.", [])]
+    kept = {"name": "bench", "sections": [vars(section) for section in [*old, aims(old)]]}
+    (tmp_path / "bench.json").write_text(json.dumps(kept))
+    report = bench.again(["algorithms"], tmp_path)
+    assert json.loads((tmp_path / "bench.json").read_text()) == report
+    first, second, last = report["sections"]
+    assert (first["title"], first["rows"], second["title"]) == ("New", [{"us": 2.0}], "O")
+    assert first["how"].startswith("How. Measured by itself")
+    assert last["name"] == "gap_aims"
+    with pytest.raises(InvalidInput, match="no measurement 'speed'; use one of algorithms"):
+        bench.again(["speed"], tmp_path)

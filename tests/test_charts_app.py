@@ -17,6 +17,7 @@ from imop_engine.report import (
     charts_learn,
     charts_market,
     charts_people,
+    charts_trust,
     frames,
     frames_gaps,
     frames_lab,
@@ -192,17 +193,17 @@ def test_arrows_lead_straight_up_to_the_frontier_by_the_gap():
     np.testing.assert_allclose(ARROWS["return_to"] - ARROWS["return"], ARROWS["gap"])
     label = CHARTS["one gap"].to_dict()["layer"][-1]
     rows = CHARTS["one gap"].to_dict()["datasets"][label["data"]["name"]]
-    assert rows[0]["said"] == f"+{ARROWS['gap'][0]:.2%} a year ({ARROWS['points'][0]:.3g} bp)"
+    assert rows[0]["said"] == f"+{ARROWS['points'][0]:,.1f} basis points a year"
 
 
 def test_charts_of_losses_say_which_loss_it_is():
     both = [CHARTS["live losses"].to_dict(), CHARTS["losses as gaps"].to_dict()]
     titles = [spec["title"]["text"] for spec in both]
     axes = [spec["layer"][0]["encoding"]["y"]["title"] for spec in both]
-    assert "squared share of wealth" in titles[0]
-    assert "left on the table" in titles[1]
+    assert "% of wealth" in titles[0]
+    assert "% per year" in titles[1]
     assert axes == [
-        "mean squared distance (log scale)",
+        "typical distance, % of wealth (log scale)",
         "mean return left on the table (log scale)",
     ]
 
@@ -226,8 +227,8 @@ def test_selections_have_the_names_that_pages_read():
 
 def test_an_open_interval_is_cut_at_the_edge_of_the_chart():
     spec = CHARTS["intervals"].to_dict()
-    rows = next(rows for rows in spec["datasets"].values() if "from" in rows[0])
-    first = next(row for row in rows if row["asset"] == "Security 1")
+    parts = [rows for rows in spec["datasets"].values() if "from" in rows[0]]
+    first = next(row for rows in parts for row in rows if row["asset"] == "Security 1")
     assert -0.2 < first["from"] < 0.0
     assert first["low"] == -1.0, "the tooltip tells the truth"
 
@@ -353,9 +354,12 @@ def test_a_return_that_is_only_bounded_has_no_estimate():
     assert table["estimate"].isna().tolist() == [True, *[False] * 7]
     assert table["error"].isna().tolist() == [True, *[False] * 7]
     drawn = charts_learn.interval_chart(table)
-    words = style.frame(drawn)[0]
-    assert words["estimate_said"].iloc[0] == "not fixed"
-    assert words["estimate_said"].iloc[1] == "11.43%"
+    bars, reach = style.frame(drawn)[:2]
+    assert reach["estimate_said"].tolist() == ["not fixed"]
+    assert bars["estimate_said"].iloc[0] == "11.43%"
+    marks = [layer.mark for layer in drawn.layer[:2]]
+    assert marks[1].strokeWidth < marks[0].strokeWidth, "a bound does not look like an interval"
+    assert marks[1].strokeDash
 
 
 def test_the_report_counts_weights_in_bars_of_one_width(monkeypatch):
@@ -380,6 +384,99 @@ def test_the_report_counts_weights_in_bars_of_one_width(monkeypatch):
     (bins,) = seen
     np.testing.assert_allclose(bins["high"] - bins["low"], bins["high"][0] - bins["low"][0])
     assert bins["count"].sum() == 200
+
+
+def test_the_band_never_sets_the_axis_and_ends_where_returns_are_not_fixed():
+    wide = pd.DataFrame({"risk": CURVE["risk"], "low": -0.9, "high": 1.4})
+    drawn = charts.frontier_chart(CURVE, POINTS, band=wide)
+    area = style.frame(drawn)[0]
+    values = pd.concat([CURVE["return"], POINTS["return"]])
+    height = values.max() - values.min()
+    assert area["to"].max() <= values.max() + 0.26 * height
+    assert area["from"].min() >= values.min() - 0.26 * height
+    assert (area["high"] == 1.4).all(), "the tooltip tells the truth"
+
+
+def test_an_asset_has_one_colour_in_every_chart():
+    held = np.tile(np.arange(len(US.names), dtype=float), (3, 1))
+    coloured = frames_learn.named_assets(US.names, held)
+    assert len(coloured) == frames_learn.MOST_ASSETS - 1
+    trail = [TrailStep(10 * i, np.linspace(0, i, len(US.names)), 0.1) for i in range(1, 4)]
+    lines = frames_learn.estimates(trail, US.names, coloured)
+    problem = imop.portfolio_problem(US.covariance, names=US.names, upper=0.1)
+    frontier = imop.efficient_frontier(problem, US.expected_returns)
+    areas = frames_learn.composition(frontier, coloured)
+    assert np.allclose(areas.groupby("weight")["share"].sum(), 1.0)
+
+    def colours(chart):
+        scale = chart.to_dict()["layer"][0]["encoding"]["color"]["scale"]
+        return dict(zip(scale["domain"], scale["range"], strict=True))
+
+    first = colours(charts_learn.settling_chart(lines))
+    second = colours(charts_learn.transition_chart(areas))
+    both = set(first) & set(second)
+    assert len(both) >= 3
+    assert all(first[name] == second[name] for name in both)
+    assert len(set(first.values())) == len(first)
+
+
+def test_bars_have_one_height_and_shares_end_at_a_hundred_percent():
+    few, many = (frames_people.average_holdings(PEOPLE.iloc[:, :k]) for k in (3, 8))
+    for average in (few, many):
+        bars = charts_people.holdings_chart(average).to_dict()["layer"][0]
+        assert bars["mark"]["size"] == style.BAR
+        assert bars["encoding"]["x"]["scale"]["domain"] == [0, 1]
+    per_row = charts_people.holdings_chart(many).height - charts_people.holdings_chart(few).height
+    assert per_row == 5 * style.ROW_HEIGHT
+    one = frames_people.composition(PEOPLE, "I0001", np.full(8, 1 / 8))
+    domain = charts_people.composition_chart(one, "I").to_dict()["layer"][0]["encoding"]["x"]
+    assert domain["scale"]["domain"][1] <= 1
+
+
+def test_a_brush_takes_the_bars_whose_middle_it_covers():
+    bins = pd.DataFrame({"low": [0.0, 0.1, 0.2], "high": [0.1, 0.2, 0.3]})
+    assert frames_people.brushed(bins, 0.04, 0.16) == (0.0, 0.2)
+    assert frames_people.brushed(bins, 0.06, 0.26) == (0.1, 0.3)
+    assert frames_people.brushed(bins, 0.06, 0.14) is None
+    spec = CHARTS["weights"].to_dict()
+    bars = next(layer for layer in layers(spec) if layer["mark"]["type"] == "rect")
+    assert "datum.high" in bars["encoding"]["color"]["condition"]["test"]
+
+
+def test_a_hundred_assets_are_drawn_by_every_chart_of_assets():
+    names = [f"Stock {i:03d}" for i in range(100)]
+    pairs = frames_market.correlations(names, np.eye(100) + 0.3)
+    counted = frames_market.correlation_counts(pairs)
+    assert counted["count"].sum() == 100 * 99 / 2
+    closest = frames_market.closest_pairs(pairs, 10)
+    assert len(closest) == 10
+    assert (closest["asset"] != closest["other"]).all()
+    table = pd.DataFrame({"asset": names, "share": 0.01, "held_by": 0.5, "held": 0.01})
+    returns = pd.DataFrame(
+        {"asset": names, "estimate": 0.1, "low": 0.0, "high": 0.2, "investors": range(100),
+         "status": ["identified"] * 30 + ["bounded above"] * 70, "with_everyone": 0.12,
+         "return": 0.1, "risk": 0.2}
+    )  # fmt: skip
+    drawn = [
+        charts_market.correlation_counts_chart(counted),
+        charts_people.holdings_chart(table),
+        charts_people.composition_chart(table, "I"),
+        charts_learn.interval_chart(returns),
+        charts_trust.with_and_without_chart(returns),
+        charts_market.moments_chart(returns),
+    ]
+    for chart in drawn:
+        spec = style.stable_spec(chart)
+        assert max(len(rows) for rows in spec["datasets"].values()) <= 100
+        assert chart.height <= style.rows_height(style.MOST_ROWS)
+    kept = {row["asset"] for rows in style.frame(drawn[3]) for row in rows.to_dict("records")}
+    assert set(names[:30]) <= kept, "what is known is never left out"
+
+
+def test_more_rows_than_altair_allows_do_not_end_a_page():
+    names = [f"A{i}" for i in range(80)]
+    drawn = charts_market.correlation_chart(frames_market.correlations(names, np.eye(80)))
+    assert style.stable_spec(drawn)
 
 
 def test_many_assets_make_no_endless_heat_map():

@@ -149,6 +149,8 @@ def test_errors_are_compared_over_common_seeds_where_there_are_some() -> None:
     assert both["common_seeds"] == 1
     assert both["estimate"] == both["earlier"] == pytest.approx(0.01)
     assert not both["worse"]
+    assert both["ratio"] == pytest.approx(1.0)
+    assert both["implied_ratio"] == pytest.approx(0.5)
     apart = compare_errors(ours, summary(CLEAN, [record(8)]))
     assert apart["common_seeds"] == 0
     assert apart["estimate"] == pytest.approx(0.02)
@@ -157,6 +159,19 @@ def test_errors_are_compared_over_common_seeds_where_there_are_some() -> None:
     worse = summary(CLEAN, [record(4)])
     assert compare_errors(worse, None)["worse"]
     assert not compare_errors(worse, None)["earlier"]
+
+
+def test_pairs_decide_and_not_medians_of_different_draws() -> None:
+    """Anchors that are far off by chance make all errors of a study large, whoever estimates."""
+    ours = summary(CLEAN, [record(1), record(100), record(101)])
+    scaled = {"1": 0.02, "100": 1.1, "101": 1.2}
+    theirs = summary(CLEAN, [record(1)]) | {"errors_by_seed": scaled}
+    ours["implied_by_seed"] = scaled
+    assert compare_errors(ours, theirs)["ratio"] == pytest.approx(1.01 / 1.2)
+    assert not compare_errors(ours, theirs)["worse"]
+    worse = compare_errors(ours, theirs | {"errors_by_seed": {"100": 0.9, "101": 0.9}})
+    assert worse["ratio"] == pytest.approx((1.0 / 0.9 + 1.01 / 0.9) / 2)
+    assert worse["worse"]
 
 
 def results(*rows: dict[str, Any]) -> dict[str, Any]:
@@ -186,9 +201,9 @@ def test_an_earlier_version_stands_beside_it() -> None:
     earlier = results(summary(CLEAN, [record(20)])) | {"version": "0.1.0", "first_seed": 20}
     head, _, first, second = trust_table(results(good, worse), earlier).splitlines()
     assert head.count("before") == 3
-    # error, worst, before, implied, history, aligned
-    assert "| 1.5 | 2 | 20 | 2 | 5 | 1.5 |" in first
-    assert "| **5** | 5 | – | 2 | 5 | 5 |" in second
+    # error, worst, before, ratio, implied, ratio to implied, history, aligned
+    assert "| 1.5 | 2 | 20 | – | 2 | 0.75 | 5 | 1.5 |" in first
+    assert "| **5** | 5 | – | – | 2 | 2.5 | 5 | 5 |" in second
     assert "version 0.1.0" in trust_page(results(good), earlier)
 
 
@@ -323,3 +338,17 @@ def test_implied_returns_meet_the_anchors_and_are_right_for_one_investor() -> No
     upside_down = replace(alone, anchors=tuple((name, -value) for name, value in known))
     mean = -np.mean([value for _, value in known])
     assert trust_study.implied_returns(upside_down) == pytest.approx(np.full(8, mean))
+
+
+def test_some_rows_are_measured_again_and_the_others_stay() -> None:
+    before = results(summary(CLEAN, [record(1)]), summary(ROUNDING, [record(2)]))
+    again = summary(ROUNDING, [record(3)]) | {"first_seed": 90, "engine": "y"}
+    after = trust.kept_rows(results(again) | {"first_seed": 90, "engine": "y"}, before)
+    assert [row["label"] for row in after["rows"]] == [CLEAN.label, ROUNDING.label]
+    assert [row["engine"] for row in after["rows"]] == ["x", "y"]
+    assert after["rows"][1]["errors_by_seed"] == again["errors_by_seed"]
+    page = trust_page(after)
+    assert "seeds from 7." in page
+    assert "again since then, with seeds from 90: rounding-5 with 8 assets." in page
+    worse = trust_page(after, results(summary(ROUNDING, [record(1)])) | {"version": "0.1.0"})
+    assert "more than 5 % in 1 of the 2 rows" in worse

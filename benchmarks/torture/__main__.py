@@ -24,11 +24,12 @@ from .verdicts import Tally, Trial
 
 Counts = dict[str, int]
 FULL: Final[Counts] = {
-    "damage": 500, "workspaces": 200, "api": 5000, "shell": 1000, "app kills": 30,
-    "shell kills": 50,
+    "damage": 500, "workspaces": 200, "numbers": 2000, "api": 5000, "shell": 1000, "app kills": 30,
+    "worker kills": 30, "shell kills": 50, "network": 1,
 }  # fmt: skip
 SHORT: Final[Counts] = {
-    "damage": 60, "workspaces": 40, "api": 700, "shell": 60, "app kills": 2, "shell kills": 2,
+    "damage": 60, "workspaces": 40, "numbers": 225, "api": 700, "shell": 60, "app kills": 2,
+    "worker kills": 2, "shell kills": 2, "network": 1,
 }  # fmt: skip
 SEED: Final = 15
 
@@ -61,6 +62,13 @@ def workspaces(count: int, work: Path) -> Tally:
     return Tally.of("workspaces", damaged_workspaces(work, count, SEED))
 
 
+def numbers(count: int, work: Path) -> Tally:
+    """Numbers that break arithmetic."""
+    from .numbers import numerical
+
+    return Tally.of("numbers", numerical(count, SEED))
+
+
 def api(count: int, work: Path) -> Tally:
     """Nasty calls of the Python API."""
     from .fuzz import api_calls
@@ -89,12 +97,22 @@ def _kills(kind: str) -> Callable[[int, Path], Tally]:
     return kill
 
 
+def network(count: int, work: Path) -> Tally:
+    """The app watched by strace from its start to a printed report."""
+    from .network import watched
+
+    return Tally.of("network", watched(work))
+
+
 PARTS: Final[dict[str, Callable[[int, Path], Tally]]] = {
     "damage": damage,
     "workspaces": workspaces,
+    "numbers": numbers,
     "api": api,
     "shell": shell,
+    "network": network,
     "app kills": _kills("app"),
+    "worker kills": _kills("worker"),
     "shell kills": _kills("shell"),
 }
 

@@ -8,6 +8,8 @@ learns is what every killed one must have learned in the end.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
 import json
 import os
 import select
@@ -20,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -105,8 +108,14 @@ def _listen(child: int, reads: int, kill_after: float | None, since: str) -> End
 
 
 # -- the app -------------------------------------------------------------------------------------
+ADDRESS: Final = "address"  # of the database, in the data folder; where there is none, SQLite
+
+
 def _app_home(home: Path) -> None:
     os.environ["IMOP_HOME"] = str(home)
+    address = home / ADDRESS
+    os.environ["IMOP_STORE"] = address.read_text() if address.is_file() else ""
+    os.environ["IMOP_WORKERS"] = "1"  # whoever calls may have chosen threads for itself
 
 
 def _prepare_workspace() -> None:
@@ -122,6 +131,43 @@ def _prepare_workspace() -> None:
     people = InvestorSettings((InvestorBatch("simulate", Simulation(count=INVESTORS)),))
     learn = LearnSettings(start="zero", refine=False)
     Workspace(WORKSPACE, "Torture", MarketSettings(), people, learn).save()
+
+
+def _data_folder(home: Path, before: Path | None, postgres: str) -> Path:
+    """A data folder: a copy of another with all that is in its store, or a fresh one.
+
+    Args:
+        home: The folder.
+        before: What it is a copy of; None: of nothing.
+        postgres: Address of a PostgreSQL that may make databases; "" keeps the store in a file.
+    """
+    if before is None:
+        home.mkdir(parents=True, exist_ok=True)
+    else:
+        shutil.copytree(before, home)
+    if postgres:
+        name = _database(home)
+        template = "" if before is None else f" TEMPLATE {_database(before)}"
+        _ask(postgres, f"CREATE DATABASE {name}{template}")
+        (home / ADDRESS).write_text(urlsplit(postgres)._replace(path=f"/{name}").geturl())
+    return home
+
+
+def _remove(home: Path, postgres: str) -> None:
+    if postgres:
+        _ask(postgres, f"DROP DATABASE {_database(home)} WITH (FORCE)")
+    shutil.rmtree(home)
+
+
+def _database(home: Path) -> str:
+    return "kill_" + hashlib.sha256(str(home).encode()).hexdigest()[:20]
+
+
+def _ask(postgres: str, statement: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(statement.encode())
 
 
 def _make_workspace(home: Path) -> Callable[[Callable[[str], None]], None]:
@@ -163,23 +209,29 @@ def _look(home: Path) -> Callable[[Callable[[str], None]], None]:
     """Open the workspace as a page does, and say what is there."""
 
     def work(say: Callable[[str], None]) -> None:
-        from imop_app import recovery
-        from imop_app.state import AppState, _swept
-        from imop_app.workspace import FILE, open_workspace
+        import sqlalchemy as sa
+
+        from imop_app import copies, recovery
+        from imop_app.database import database
+        from imop_app.database.tables import DAMAGED
+        from imop_app.state import AppState
+        from imop_app.workspace import open_workspace
         from imop_engine.study import load_state
 
         _app_home(home)
         opened = open_workspace(WORKSPACE)
-        state = _swept(AppState(opened))
-        folder = opened.folder
-        damaged = [path.name for path in folder.glob(f"{Path(FILE).stem}.damaged*")]
+        state = AppState(opened)
+        copies.sweep()
+        with database().reading() as connection:
+            damaged = list(connection.execute(sa.select(DAMAGED.c.about)).scalars())
         state.adopt()
         runs = [record.id for record in state.store.list()]
         thetas = {run: state.store.open(run).theta.tolist() for run in runs}
         rounds = None
-        if recovery.can_go_on(folder):
-            rounds = load_state(folder / recovery.CHECKPOINT).rounds
-        left = [path.name for path in (folder / "runs").glob(".*")] if runs else []
+        kept = recovery.checkpoint(WORKSPACE)
+        if kept is not None:
+            rounds = load_state(io.BytesIO(kept)).rounds
+        left = [path.name for path in (database().place.copies / "runs").glob(".*")]
         say(
             "found "
             + json.dumps(
@@ -207,21 +259,23 @@ def _found(home: Path) -> dict[str, Any]:
     return found
 
 
-def app_kills(work: Path, count: int, seed: int) -> tuple[list[Trial], dict[str, float]]:
+def app_kills(
+    work: Path, count: int, seed: int, postgres: str = ""
+) -> tuple[list[Trial], dict[str, float]]:
     """Kill the app at random moments from the click to ten seconds after the result.
 
     Args:
         work: A folder for the data folders of the app.
         count: How many kills.
         seed: Of the moments.
+        postgres: Address of a PostgreSQL that may make databases; "" keeps stores in files.
 
     Returns:
         The trials, and figures: the longest time that was learned again.
     """
-    template = work / "home"
+    template = _data_folder(work / "home", None, postgres)
     in_process(_make_workspace(template), None)
-    whole = work / "whole"
-    shutil.copytree(template, whole)
+    whole = _data_folder(work / "whole", template, postgres)
     undisturbed = in_process(_click_learn(whole, "start"), None)
     if undisturbed.code != 0:
         raise AssertionError(undisturbed.said[-1:])
@@ -232,13 +286,12 @@ def app_kills(work: Path, count: int, seed: int) -> tuple[list[Trial], dict[str,
         rng = np.random.default_rng([seed, number])
         # two of three while it works, one after the result
         span = (0.0, took) if number % 3 else (took, took + AFTER)
-        home = work / f"home-{number}"
-        shutil.copytree(template, home)
+        home = _data_folder(work / f"home-{number}", template, postgres)
         ended = in_process(_click_learn(home, "start"), float(rng.uniform(*span)))
         trial, lost = _judge_app(home, ended, expected)
         worst = max(worst, lost)
         trials.append(trial)
-        shutil.rmtree(home)
+        _remove(home, postgres)
     return trials, {"worst seconds learned again": worst, "seconds undisturbed": took}
 
 
@@ -277,18 +330,88 @@ def _judge_resumed(
     return Trial(what, "right" if same else "not resumed", str(again.said[-1:])), lost
 
 
+# -- the process that learns ---------------------------------------------------------------------
+def _learn_and_lose_the_process(
+    home: Path, after: float
+) -> Callable[[Callable[[str], None]], None]:
+    """What the button Learn does, while the process that learns is killed at a moment."""
+
+    def work(say: Callable[[str], None]) -> None:
+        from imop_app.services import learning
+        from imop_app.state import AppState
+        from imop_app.worker_jobs import WorkerJob
+        from imop_app.workspace import open_workspace
+
+        _app_home(home)
+        state = AppState(open_workspace(WORKSPACE))
+        job = learning.start(state.workspace, state.store)
+        assert isinstance(job, WorkerJob)
+        say("begun")  # from here an undisturbed one is timed
+        began = time.monotonic()
+        while time.monotonic() - began < after and job.status == "running":
+            job.wait_for_result(0.001)
+        at, pid = job.done, job.pid
+        if pid is not None and job.status == "running":
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                say(f"killed at {at}")
+        job.wait(PATIENCE)
+        if job.status != "finished":
+            raise AssertionError(f"{job.status}: {job.error}")
+        say(f"finished {job.run}")
+        say(f"told {job.notice}")
+
+    return work
+
+
+def worker_kills(work: Path, count: int, seed: int, postgres: str = "") -> list[Trial]:
+    """Kill the process that learns, and not the server, at random moments of a run.
+
+    Args:
+        work: A folder for the data folders of the app.
+        count: How many kills.
+        seed: Of the moments.
+        postgres: Address of a PostgreSQL that may make databases; "" keeps stores in files.
+    """
+    template = _data_folder(work / "home", None, postgres)
+    in_process(_make_workspace(template), None)
+    whole = _data_folder(work / "whole", template, postgres)
+    undisturbed = in_process(_learn_and_lose_the_process(whole, PATIENCE), None)
+    if undisturbed.code != 0:
+        raise AssertionError(undisturbed.said[-1:])
+    expected = next(iter(_found(whole)["thetas"].values()))
+    trials = []
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
+        home = _data_folder(work / f"home-{number}", template, postgres)
+        moment = float(rng.uniform(0.0, undisturbed.seconds))
+        ended = in_process(_learn_and_lose_the_process(home, moment), None)
+        killed = ended.words("killed ")
+        what = f"{killed[0][1] if killed else 'not killed'}, {moment:.2f} s"
+        thetas = list(_found(home).get("thetas", {}).values())
+        right = ended.code == 0 and thetas == [expected]
+        trials.append(Trial(what, "right" if right else "lost", str(ended.said[-1:])))
+        _remove(home, postgres)
+    return trials
+
+
 # -- the shell -----------------------------------------------------------------------------------
 def _shell(arguments: list[str]) -> Callable[[Callable[[str], None]], None]:
     def work(say: Callable[[str], None]) -> None:
-        from imop_engine import cli, storage
+        from imop_engine import cli, manifest, storage
 
-        save = storage.save_study
+        save, digests = storage.save_study, manifest.write
 
         def saving(*arguments: Any, **options: Any) -> Path:
             say("saving")
             return save(*arguments, **options)
 
-        storage.save_study = saving
+        def placing(*arguments: Any, **options: Any) -> Any:
+            written = digests(*arguments, **options)
+            say("placing")  # all is written beside its place, which it takes now
+            return written
+
+        storage.save_study, manifest.write = saving, placing
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, 1)
         os.dup2(sink, 2)
@@ -331,10 +454,11 @@ def shell_kills(work: Path, count: int, seed: int) -> list[Trial]:
                            str(number), "--out", str(people)]), None)  # fmt: skip
         files[folder] = ["learn", "--market", "paper8", "--portfolios",
                          str(people / "portfolios.csv"), "--no-refine"]  # fmt: skip
-    took = writes = 0.0
+    took = writes = takes = 0.0
     for folder, command in files.items():
         done = in_process(_shell([*command, "--out", str(folder)]), None)
-        took, writes = done.seconds, done.said[-1][0] - done.words("saving")[0][0]
+        took, last = done.seconds, done.said[-1][0]
+        writes, takes = (last - done.words(word)[0][0] for word in ("saving", "placing"))
     thetas = {_theta(old): "old", _theta(new): "new"}
     trials = []
     for number in range(count):
@@ -343,11 +467,11 @@ def shell_kills(work: Path, count: int, seed: int) -> list[Trial]:
         if number % 2:
             shutil.copytree(old, out)
         command = [*files[new], "--out", str(out)]
-        # three of four while it writes
-        if number % 4:
-            moment, since = float(rng.uniform(0.0, 1.1 * writes)), "saving"
-        else:
-            moment, since = float(rng.uniform(0.0, took)), ""
+        # a quarter at any time, a quarter while it writes, half while the new takes its place
+        span, since = ((took, ""), (writes, "saving"), (takes, "placing"), (takes, "placing"))[
+            number // 2 % 4
+        ]
+        moment = float(rng.uniform(0.0, 1.1 * span))
         ended = in_process(_shell(command), moment, since)
         trials.append(_judge_shell(out, command, ended, thetas, fresh=number % 2 == 0))
         shutil.rmtree(out, ignore_errors=True)
@@ -376,13 +500,21 @@ def _judge_shell(
 
 
 def main(arguments: list[str]) -> None:
-    """Run some kills and print the trials as JSON: kind, count, seed, folder."""
-    kind, count, seed, folder = arguments
+    """Run some kills and print the trials as JSON: kind, count, seed, folder, and the address of a
+    PostgreSQL where stores are to be kept there."""
+    kind, count, seed, folder, *rest = arguments
+    postgres = rest[0] if rest else ""
     work = Path(folder)
     load_everything()
     figures: dict[str, float] = {}
+    if kind in ("app", "worker"):
+        from imop_app import workers
+
+        workers.wait_until_ready()  # before any fork, so that all share the one that is loaded
     if kind == "app":
-        trials, figures = app_kills(work, int(count), int(seed))
+        trials, figures = app_kills(work, int(count), int(seed), postgres)
+    elif kind == "worker":
+        trials = worker_kills(work, int(count), int(seed), postgres)
     else:
         trials = shell_kills(work, int(count), int(seed))
     said = [[trial.what, trial.ended, trial.said] for trial in trials]

@@ -1,13 +1,14 @@
-"""Workspaces of the app damaged in many ways: every part is as it was, or refused by name.
+"""Stores of the app damaged in many ways: every part is as it was, or refused by name.
 
-A workspace has parts that are damaged one by one: what was chosen, files that were given, kept
-runs, a checkpoint. Each is read as the app reads it. A part that reads differently in silence is
-what must not be.
+A store has parts: what was chosen, files that were given, kept runs, a checkpoint. Its file is
+damaged, or the copies beside it; then each part is read as the app reads it. A part that reads
+differently in silence is what must not be.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
 from collections.abc import Callable
@@ -21,7 +22,6 @@ from imop_engine.errors import ImopError
 from .damage import (
     append,
     exchange,
-    files_of,
     fingerprint,
     flip_bit,
     folder_instead,
@@ -49,12 +49,19 @@ def make(home: Path) -> None:
     """A workspace with a file, a run and a checkpoint."""
     import imop_engine as imop
     from imop_app import recovery
-    from imop_app.settings import InvestorSettings, LearnSettings, MarketSettings, Settings
+    from imop_app.run_record import RunRecord
+    from imop_app.settings import (
+        InvestorSettings,
+        LearnSettings,
+        MarketSettings,
+        Settings,
+        StoredFile,
+    )
     from imop_app.state import AppState
-    from imop_app.store import RunRecord
     from imop_app.workspace import Workspace
     from imop_engine.bundled import market
     from imop_engine.simulate import simulate_investors
+    from imop_engine.study.state import packed_state
 
     os.environ["IMOP_HOME"] = str(home)
     paper = market("paper8")
@@ -64,60 +71,71 @@ def make(home: Path) -> None:
     moments = paper.returns_by_asset, paper.covariance_by_asset
     study = imop.run_study(*moments, people, imop.StudySettings(start="zero", refine=False))
     made = Workspace(NAME, "Clients", MarketSettings(), InvestorSettings(), LearnSettings())
-    made.box.put("people.csv", b"a,b\n1,2\n" * 20)
+    stored = made.box.put("people.csv", b"a,b\n1,2\n" * 20)
     settings = Settings(MarketSettings(), InvestorSettings(), LearnSettings())
     record = RunRecord("run-1", "First", 1.0, "m", "i", 20, 0.5, 0.1, settings)
     made.run = AppState(made).store.keep(study, record).id
     made.save()
-    imop.study.save_state(study.state, made.folder / recovery.CHECKPOINT)
-    recovery.begin(made.folder, recovery.UnderWay("run-2", settings, 2.0))
+    recovery.begin(NAME, recovery.UnderWay("run-2", settings, 2.0), anew=True)
+    recovery.keep_checkpoint(NAME, "run-2", packed_state(study.state))
+    made.box.path(StoredFile("people.csv", stored.digest))
 
 
-def parts(stored: tuple[str, ...]) -> dict[str, str]:
+def parts(stored: str) -> dict[str, str]:
     """Every part of the workspace as the app reads it, or that it was refused.
 
     Args:
-        stored: Digests of the files that were given.
+        stored: Digest of the file that was given.
     """
     from imop_app import recovery
+    from imop_app.files import FileBox
     from imop_app.settings import StoredFile
-    from imop_app.state import AppState
+    from imop_app.store import DatabaseStore
     from imop_app.workspace import open_workspace
     from imop_engine.study import load_state
 
-    opened = open_workspace(NAME)
-    plain = repr({**vars(opened), "_known": None})
-    kept = list(opened.folder.glob("workspace.damaged-*"))
-    gone = not (opened.folder / "workspace.json").exists()
-    found = {"chosen": REFUSED if kept or (gone and opened.name != "Clients") else plain}
-    store = AppState(opened).store
-    records = {record.id: record for record in store.list()}
-    found["record"] = repr(records["run-1"]) if "run-1" in records else REFUSED
-    folder = opened.folder / "runs" / "run-1"
-    found["run"] = _read(lambda: fingerprint(folder), ImopError)
-    for digest in stored:
-        name = StoredFile("people.csv", digest)
-        found[digest] = _read(lambda: _sum(opened.box.get(name)), FileNotFoundError)  # noqa: B023
-    checkpoint = opened.folder / recovery.CHECKPOINT
-    found["checkpoint"] = _read(lambda: repr(load_state(checkpoint).learned.theta), ImopError)
-    under_way = recovery.under_way(opened.folder)
-    found["under way"] = REFUSED if under_way is None else repr(under_way)
-    return found
+    store, box = DatabaseStore(NAME), FileBox(NAME)
+
+    def chosen() -> str:
+        opened = open_workspace(NAME)
+        return repr({**vars(opened), "_known": None}) if opened.name == "Clients" else REFUSED
+
+    def record() -> str:
+        return next((repr(one) for one in store.list() if one.id == "run-1"), REFUSED)
+
+    def checkpoint() -> str:
+        kept = recovery.checkpoint(NAME)
+        return REFUSED if kept is None else repr(load_state(io.BytesIO(kept)).learned.theta)
+
+    def under_way() -> str:
+        found = recovery.under_way(NAME)
+        return REFUSED if found is None else repr(found)
+
+    file = StoredFile("people.csv", stored)
+    return {
+        "chosen": _read(chosen),
+        "record": _read(record),
+        "run": _read(lambda: store.opened_by("run-1", lambda folder: fingerprint(Path(folder)))),
+        "file": _read(lambda: _sum(box.get(file))),
+        "copy": _read(lambda: _sum(box.path(file).read_bytes())),
+        "checkpoint": _read(checkpoint),
+        "under way": _read(under_way),
+    }
 
 
 def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _read(read: Callable[[], str], ours: type[Exception]) -> str:
+def _read(read: Callable[[], str]) -> str:
     try:
         return read()
-    except ours:
+    except (ImopError, FileNotFoundError):
         return REFUSED
 
 
 def damaged_workspaces(work: Path, count: int, seed: int) -> list[Trial]:
-    """Damage copies of a workspace and read them.
+    """Damage copies of a store and read them.
 
     Args:
         work: A folder for the copies.
@@ -127,7 +145,7 @@ def damaged_workspaces(work: Path, count: int, seed: int) -> list[Trial]:
     before: Any = os.environ.get("IMOP_HOME")
     home = work / "home"
     make(home)
-    stored = tuple(path.name for path in (home / "workspaces" / NAME / "files").iterdir())
+    (stored,) = (path.name for path in (home / "copies" / "files").iterdir())
     whole = parts(stored)
     trials = []
     try:
@@ -137,7 +155,7 @@ def damaged_workspaces(work: Path, count: int, seed: int) -> list[Trial]:
             shutil.copytree(home, copy)
             os.environ["IMOP_HOME"] = str(copy)
             damage = DAMAGES[number % len(DAMAGES)]
-            what = damage(_place(copy / "workspaces" / NAME, rng), home, rng)
+            what = damage(_place(copy, rng), home, rng)
             trials.append(_judge(what, stored, whole))
             shutil.rmtree(copy)
     finally:
@@ -148,14 +166,14 @@ def damaged_workspaces(work: Path, count: int, seed: int) -> list[Trial]:
     return trials
 
 
-def _place(folder: Path, rng: np.random.Generator) -> Path:
-    """The whole workspace, or one of its folders, so that small parts are damaged too."""
-    places = [folder, folder / "files", folder / "runs" / "run-1", folder]
-    place = places[int(rng.integers(len(places)))]
-    return place if files_of(place) else folder
+def _place(home: Path, rng: np.random.Generator) -> Path:
+    """The store, two times of three, or the copies beside it."""
+    if rng.integers(3):
+        shutil.rmtree(home / "copies")
+    return home if rng.integers(3) or not (home / "copies").exists() else home / "copies"
 
 
-def _judge(what: str, stored: tuple[str, ...], whole: dict[str, str]) -> Trial:
+def _judge(what: str, stored: str, whole: dict[str, str]) -> Trial:
     try:
         now = parts(stored)
     except BaseException as error:

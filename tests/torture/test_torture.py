@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import imop_engine as imop
 from imop_benchmarks.torture import __main__ as torture
-from imop_benchmarks.torture import fuzz
+from imop_benchmarks.torture import fuzz, network, numbers
 from imop_benchmarks.torture.page import page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +29,20 @@ def test_every_call_is_right_before_it_is_made_nasty(calls):
 
 def test_nasty_calls_of_the_api_end_in_an_answer_or_in_our_error():
     assert [one for one in fuzz.api_calls(torture.SHORT["api"], seed=1) if one.bad] == []
+
+
+def test_numbers_that_break_arithmetic_give_right_answers_or_our_error():
+    trials = list(numbers.numerical(torture.SHORT["numbers"], seed=1))
+    assert [one for one in trials if one.bad] == []
+    assert len(trials) == torture.SHORT["numbers"]
+
+
+def test_a_wrong_answer_is_noticed(monkeypatch):
+    right = imop.solve
+    monkeypatch.setattr(imop, "solve", lambda *given: np.roll(right(*given), 1))
+    trials = [one for one in numbers.numerical(60, seed=1) if one.what.startswith("solve: usual")]
+    assert [one.ended for one in trials] == ["wrong"] * len(trials)
+    assert trials
 
 
 @pytest.mark.slow
@@ -65,3 +81,16 @@ def test_the_page_in_docs_is_that_of_the_kept_figures():
     kept = json.loads((ROOT / "benchmarks" / "results" / "reliability.json").read_text())
     assert (ROOT / "docs" / "reliability.md").read_text() == page(kept)
     assert all(part["bad"] == [] for part in kept.values())
+
+
+def test_an_address_outside_this_computer_is_noticed():
+    here = 'connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}'
+    there = here.replace("127.0.0.1", "93.184.216.34")
+    assert network._judged(f"{here}, 16) = 0\n").ended == "right"
+    assert (
+        network._judged(f"{there}, 16) = -1 ENETUNREACH (Network is unreachable)").ended == "right"
+    )
+    for result in ("0", "-1 EINPROGRESS", "-1 ECONNREFUSED"):
+        found = network._judged(f"{here}, 16) = 0\n{there}, 16) = {result}\n")
+        assert (found.ended, found.said) == ("outside", "93.184.216.34 port 80")
+        assert found.bad
