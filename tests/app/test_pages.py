@@ -576,6 +576,17 @@ def test_the_laboratory_learns_step_by_step():
     assert len(test.dataframe[0].value) == 2
 
 
+def test_the_laboratory_plays_until_it_is_paused():
+    test = page("lab", "w-empty")
+    test.button(key="lab_play").click().run()
+    assert test.button(key="lab_play").label == "Pause"
+    assert test.button(key="lab_step_10").disabled
+    test.button(key="lab_play").click().run()
+    quiet(test)
+    assert test.button(key="lab_play").label == "Play"
+    assert not test.button(key="lab_step_10").disabled
+
+
 def test_pages_hold_no_arithmetic_and_no_file_is_long():
     for file in APP.rglob("*.py"):
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -36,7 +36,7 @@ def test_pages_show_what_they_have_and_go_on_by_themselves(browser, unprepared, 
     expect(said).to_contain_text("Preparing the numerical code, once: 3 of 7 parts")
     visit.picture("preparing-welcome")
     visit.page.get_by_role("button", name=re.compile("Example: Eight")).click()
-    expect(visit.page.get_by_text("This waits for the numerical code")).to_be_visible()
+    expect(visit.page.get_by_text("This waits for the numerical code").first).to_be_visible()
     expect(visit.charts()).to_have_count(2)
     visit.picture("preparing-market")
     visit.page.get_by_test_id("stSidebarNav").get_by_role("link", name="Learn").click()

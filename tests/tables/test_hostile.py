@@ -3,7 +3,9 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,9 +15,10 @@ from pandas.testing import assert_frame_equal, assert_series_equal
 from imop_engine import forking
 from imop_engine.errors import ReadingStopped, RefusedRows, UnreadableFile
 from imop_engine.sentences.market import APP, PYTHON, SHELL
-from imop_engine.tables import apart, read_portfolios, read_returns, readers, reading_process
+from imop_engine.tables import apart, read_portfolios, read_returns, readers
 from imop_engine.tables.reading_limits import MEGABYTE, Budget
 from imop_engine.tables.transport import packed, unpacked
+from tables import endless_reader
 from tables.hostile_files import PORTFOLIOS
 from tables.vendor_files import HISTORIES, HOLDINGS
 
@@ -76,46 +79,35 @@ def read(content: bytes, **options):
     return apart.read_apart("portfolios", [content], {"name": "bad", **options})
 
 
-class ReadingHere(forking.ForkingProcess):
-    """The reading process where a reader is one of this test's: forked, not started."""
+class Endless:
+    """A reading process whose reader never ends by itself, on however fast a machine."""
 
-    def __init__(self) -> None:
-        super().__init__(reading_process.__name__)
-        self.pid = 0
-
-    def _hand_over(self, connection) -> None:
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                # the asker's end too was copied by the fork, and would never seem closed
-                os.closerange(3, connection.fileno())
-                os.closerange(connection.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
-                forking._supervise(connection, reading_process._work)
-            finally:
-                os._exit(0)
+    def __init__(self, notes: Path) -> None:
+        self.notes = notes
+        self.process = forking.ForkingProcess(endless_reader.__name__)
 
     def ended(self) -> bool:
-        """Whether it ends, which only a bug makes last for minutes."""
-        for _ in range(3000):
-            if os.waitpid(self.pid, os.WNOHANG)[0]:
-                return True
-            time.sleep(0.1)
-        os.kill(self.pid, signal.SIGKILL)
+        """Whether the reading has begun and ends, which only a bug makes last for minutes."""
+        return any(self._has_ended() or time.sleep(0.1) for _ in range(3000))
+
+    def _has_ended(self) -> bool:
+        if not self.notes.exists():
+            return False
+        try:
+            os.kill(int(self.notes.read_text()), 0)
+        except ProcessLookupError:
+            return True
         return False
 
 
 @pytest.fixture
-def endless(monkeypatch) -> ReadingHere:
-    """A reader that never ends by itself, on however fast a machine."""
-
-    def forever(source, **options):
-        while True:
-            pass
-
-    monkeypatch.setitem(readers.READERS, "portfolios", forever)
-    here = ReadingHere()
-    monkeypatch.setattr(apart, "_PROCESS", here)
-    return here
+def endless(monkeypatch, tmp_path) -> Iterator[Endless]:
+    monkeypatch.setenv("PYTHONPATH", str(Path(endless_reader.__file__).parents[1]))
+    monkeypatch.setenv(endless_reader.NOTES, str(tmp_path / "reader"))
+    endless = Endless(tmp_path / "reader")
+    monkeypatch.setattr(apart, "_PROCESS", endless.process)
+    yield endless
+    endless.process.close()
 
 
 @pytest.mark.slow
@@ -167,11 +159,9 @@ def test_the_budget_grows_with_the_file() -> None:
 def test_whoever_leaves_stops_the_reading(monkeypatch, endless) -> None:
     budget = Budget(6000.0, 200 * MEGABYTE, 6000.0)
     monkeypatch.setattr(apart, "budget_of", lambda sources: budget)
-    asked = []
 
     def stop() -> bool:
-        asked.append(True)
-        return len(asked) > 2
+        return endless.notes.exists()  # somebody leaves while it is being read
 
     with pytest.raises(ReadingStopped, match=r"Reading bad was stopped; choose the file again\."):
         apart.read_apart("portfolios", [b"investor,A,B\n"], {"name": "bad"}, stop)
