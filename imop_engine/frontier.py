@@ -221,7 +221,8 @@ def efficient_frontier(problem: Problem, theta: ArrayLike) -> Frontier:
     if not problem.can(Capability.PIECEWISE_LINEAR_FRONTIER):
         return _curve(problem, r)
     path, count = traced(problem, r, np.inf)
-    count = max(1, int(np.searchsorted(path.lams[:count], LARGEST_LAM, side="right")))
+    if path.lams[count - 1] > LARGEST_LAM:
+        count = max(1, int(np.searchsorted(path.lams[:count], LARGEST_LAM, side="right")))
     # the last stretch has no event left: nothing moves there any more
     path.ds[count - 1] = 0.0
     return Frontier(
@@ -241,18 +242,37 @@ def traced(problem: Problem, r: Vector, most: float) -> tuple[kernels.Trace, int
     Raises:
         ImopError: rounding stopped the trace.
     """
-    arrays, n = problem.portfolio, problem.n
+    n = problem.n
     size = 8 * n + 16
     while True:
-        path = kernels.empty_trace(size, n, arrays.levels.size)
-        count = kernels.trace_frontier(arrays, r, most, path)
+        path, count = trace_within(problem, r, most, size)
         if count > 0:
-            return path, int(count)
+            return path, count
         if size > 1000 * (n + 1):
             raise ImopError(
                 "the frontier could not be traced: the covariance is too ill-conditioned."
             )
         size *= 4
+
+
+def trace_within(problem: Problem, r: Vector, most: float, size: int) -> tuple[kernels.Trace, int]:
+    """The frontier's pieces up to lam = most, and their number; negative where room is missing.
+
+    Args:
+        problem: a portfolio problem.
+        r: expected returns, a year.
+        most: the largest lam.
+        size: how many pieces there is room for.
+    """
+    arrays, n = problem.portfolio, problem.n
+    path = kernels.empty_trace(size, n, arrays.levels.size)
+    if arrays.limited:
+        return path, int(kernels.trace_frontier(arrays, r, most, path))
+    # a small frontier is traced in less time than it takes to hand over what limits need
+    start = kernels.Start(arrays.least_variance, arrays.least_variance_state)
+    cost = np.zeros(n)
+    count = kernels.trace(arrays.covariance, arrays.caps, cost, r, start, most, path)
+    return path, int(count)
 
 
 def solve(problem: Problem, theta: ArrayLike, weight: ArrayLike) -> Vector:

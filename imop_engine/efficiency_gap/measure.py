@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.capabilities import Capability
 from imop_engine.errors import ImopError
+from imop_engine.frontier import trace_within
 from imop_engine.kernels.twins import Stretches, measure_risk, put_inside, twins, variances
 from imop_engine.portfolio_arrays import project_rows
 from imop_engine.problem import Problem
@@ -145,11 +145,10 @@ class Course:
             r: expected returns, a year.
             most: the largest lam.
         """
-        arrays, n = problem.portfolio, problem.n
+        n = problem.n
         size = 8 * n + 16
         while True:
-            path = kernels.empty_trace(size, n, arrays.levels.size)
-            count = kernels.trace_frontier(arrays, r, most, path)
+            path, count = trace_within(problem, r, most, size)
             if count > 0:
                 break
             if size <= 64 * (n + 2):
@@ -161,5 +160,5 @@ class Course:
                     "the frontier could not be traced: the covariance is too ill-conditioned."
                 )
         stretches = Stretches(*path, np.empty(count), np.empty(count), np.empty(count))
-        measure_risk(arrays.covariance, count, stretches)
+        measure_risk(problem.covariance, count, stretches)
         return cls(stretches, count, most)
