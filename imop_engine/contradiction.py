@@ -107,7 +107,7 @@ def find_contradiction(
     >>> from imop_engine.limits import limit_rows
     >>> rows = limit_rows([({"A": 1}, "<=", 0.3), ({"B": 1}, "<=", 0.5)], ("A", "B"))
     >>> find_contradiction(("A", "B"), np.zeros(2), np.ones(2), rows).remedies
-    ('A at most 50 %', 'B at most 70 %')
+    ('A at most 50%', 'B at most 70%')
     """
     members = list(_members(names, lower, upper, rows))
     beyond, multipliers = _violation(members)

@@ -98,9 +98,9 @@ def parse_limit(
         Limits; one that has two ends, an absolute value or `each` makes several.
 
     >>> [one.sentence for one in parse_limit("0,5*A - B >= -5%", ["A", "B"])]
-    ['0.5*A - B at least -5 %']
+    ['0.5*A - B at least -5%']
     >>> [one.sentence for one in parse_limit("Cash between 5% and 10%", ["Cash", "Gold"])]
-    ['Cash at least 5 %', 'Cash at most 10 %']
+    ['Cash at least 5%', 'Cash at most 10%']
     """
     return parse_limits([text], names, groups, benchmark)
 

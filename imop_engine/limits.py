@@ -39,12 +39,12 @@ class LinearLimit:
         holdings: {asset: coefficient}, (asset, coefficient) pairs, or one coefficient for each
             asset in the order of the problem. An asset is its name or its position.
         relation: "<=", ">=" or "=".
-        value: a share of the portfolio: 0.3 is 30 %.
+        value: a share of the portfolio: 0.3 is 30%.
         name: what people call the left side, "sector:Technology" say; "" for the sum written out.
 
     >>> limit = LinearLimit({"Technology": 1, "Communication": 1}, "<=", 0.3)
     >>> limit.sentence
-    'Technology + Communication at most 30 %'
+    'Technology + Communication at most 30%'
     >>> limit.row(("Bonds", "Communication", "Technology")).tolist()
     [0.0, 1.0, 1.0]
     """
@@ -118,7 +118,7 @@ class LinearLimit:
         """A limit from any form: itself, (holdings, relation, value[, name]), or `to_dict`'s.
 
         >>> LinearLimit.of(({"A": 1, "B": 1}, "<=", 0.3)).sentence
-        'A + B at most 30 %'
+        'A + B at most 30%'
         """
         if isinstance(given, LinearLimit):
             return given
@@ -172,7 +172,7 @@ def linear_limits(given: Any) -> tuple[LinearLimit, ...]:
     """Limits from any form: None, or a list of what `LinearLimit.of` takes.
 
     >>> [limit.sentence for limit in linear_limits([({"A": 1}, ">=", 0.05)])]
-    ['A at least 5 %']
+    ['A at least 5%']
     """
     if given is None:
         return ()

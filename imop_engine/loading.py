@@ -293,7 +293,7 @@ def load_investors(
             f"history; give it a rate with {words.cash}, or choose to rescale.",
             (
                 Cure("cash", f"{strange[0]}={EXAMPLE_RATE}", f"Give {strange[0]} a rate"),
-                Cure("sums", "rescale", "Scale to 100 %"),
+                Cure("sums", "rescale", "Scale to 100%"),
             ),
         )
     return Investors.of(

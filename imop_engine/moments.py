@@ -105,7 +105,7 @@ def estimate_moments(
     much it moved; without it the matrix is left alone and a note says so.
 
     Args:
-        returns: One row for each period and a column for each asset, in fractions (0.01 is 1 %).
+        returns: One row for each period and a column for each asset, in fractions (0.01 is 1%).
         mean: How expected returns are estimated.
         covariance: How the covariance is estimated.
         periods_per_year: 12 for months, 252 for trading days.

@@ -1,8 +1,10 @@
 """The measures of a package: counted as they say, and kept where we want them."""
 
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -101,3 +103,10 @@ def test_the_engine_keeps_within_its_aims():
 
 def measured(folder: Path, row: str) -> str:
     return re.search(rf"^{row}  +(.*)$", measure(folder), re.MULTILINE)[1]
+
+
+def test_a_percentage_is_written_without_a_space():
+    for path in [*ENGINE.rglob("*.py"), *(ROOT / "app").rglob("*.py")]:
+        for one in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+            said = one.type == tokenize.STRING and not one.string.startswith('"""')
+            assert not (said and re.search(r"[0-9}] %(?![(\w])", one.string)), one.string

@@ -24,25 +24,25 @@ def known(status, **other):
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (known("anchored"), "Gold returns 5.00 %, because an anchor says so."),
+        (known("anchored"), "Gold returns 5.00%, because an anchor says so."),
         (
             known("anchored", dead=True),
             (
-                "Gold returns 5.00 %, because an anchor says so; 3 of 9 investors hold it, and the "
+                "Gold returns 5.00%, because an anchor says so; 3 of 9 investors hold it, and the "
                 "estimate explains none of that."
             ),
         ),
         (
             known("identified"),
             (
-                "Gold returns 5.00 %, between 4.00 % and 6.00 % with 95 % confidence; 7 of 9 "
+                "Gold returns 5.00%, between 4.00% and 6.00% with 95% confidence; 7 of 9 "
                 "investors inform about it."
             ),
         ),
         (
             known("bounded above", holders=1),
             (
-                "Gold returns at most 6.00 %: 8 of 9 investors do not hold it, and would if it "
+                "Gold returns at most 6.00%: 8 of 9 investors do not hold it, and would if it "
                 "returned more (1 does, too few or too little to go by). The portfolios say no "
                 "more than that."
             ),
@@ -50,14 +50,14 @@ def known(status, **other):
         (
             known("bounded below", holders=7),
             (
-                "Gold returns at least 4.00 %: 7 of 9 investors hold it, and all of them, or all "
+                "Gold returns at least 4.00%: 7 of 9 investors hold it, and all of them, or all "
                 "but a few, at its cap. The portfolios say no more than that."
             ),
         ),
         (
             known("bounded"),
             (
-                "Gold returns between 4.00 % and 6.00 %: some of 9 investors hold it at its cap, "
+                "Gold returns between 4.00% and 6.00%: some of 9 investors hold it at its cap, "
                 "the others not at all."
             ),
         ),
@@ -65,7 +65,7 @@ def known(status, **other):
             known("not seen"),
             (
                 "3 of 9 investors hold Gold, and yet they hardly tell its return: it may be "
-                "anything between 4.00 % and 6.00 %."
+                "anything between 4.00% and 6.00%."
             ),
         ),
     ],
@@ -78,7 +78,7 @@ def test_a_return_known_only_against_the_others_says_what_is_open():
     for undetermined in ("shift", "shift and scale"):
         said = returns.asset_sentence(known("relative"), 9, 0.9, undetermined)
         assert f"because the {undetermined} of the returns is open" in said
-        assert "90 % confidence" in said
+        assert "90% confidence" in said
 
 
 def test_an_anchor_names_its_parts_the_largest_first():
@@ -111,7 +111,7 @@ def test_a_family_is_contradicted_below_five_percent():
 def test_an_investor_without_interval_and_with_infinite_risk_aversion():
     said = investors.investor_sentence(0.0, None, float("inf"), 0.01, outlier=True)
     assert said == (
-        "Weight on return 0.000. The portfolio lies 1.00 % of wealth from the frontier. This is an "
+        "Weight on return 0.000. The portfolio lies 1.00% of wealth from the frontier. This is an "
         "outlier: one frontier does not explain it."
     )
 

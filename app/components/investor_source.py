@@ -53,7 +53,7 @@ ROLES: Final = {
     "total": "Total",
     "ignore": "Ignore",
 }
-SUMS: Final = {"rescale": "Scale to 100 %", "cash": "Rest is cash", "refuse": "Refuse"}
+SUMS: Final = {"rescale": "Scale to 100%", "cash": "Rest is cash", "refuse": "Refuse"}
 UNKNOWN: Final = {"drop": "Leave the asset out", "refuse": "Refuse the portfolio"}
 NEGATIVE: Final = {"refuse": "Refuse", "zero": "Count as zero"}
 UNITS: Final = {
@@ -289,7 +289,7 @@ def _rules(state: AppState, before: InvestorBatch, people: crowd.Investors) -> I
     """What happens to portfolios that do not fit; dates and currencies only where there are any."""
     asked: list[tuple[str, str, dict[str, str]]] = [
         ("units", "Holdings are", UNITS),
-        ("sums", "Sums other than 100 %", SUMS),
+        ("sums", "Sums other than 100%", SUMS),
         ("unknown", "Assets without a history", UNKNOWN),
         ("negative", "Negative holdings", NEGATIVE),
     ]

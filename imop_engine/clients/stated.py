@@ -140,7 +140,7 @@ def risk_classes(
     if len(limits) != len(labels) - 1 or np.any(np.diff([0.0, *limits]) <= 0.0):
         raise InvalidInput(
             f"{len(labels)} classes need {len(labels) - 1} volatilities between them, rising; got "
-            f"{limits}. Write 0.05 for 5 % a year."
+            f"{limits}. Write 0.05 for 5% a year."
         )
     return RiskClasses(column, labels, tuple(float(one) for one in risk_score(limits)))
 

@@ -93,7 +93,7 @@ def best_trades(problem: Problem, theta: Any, held: Any, rules: TradeRules | Non
             cap is not bought.
         theta: expected returns, a year.
         held: what is held now, a share of wealth of each asset.
-        rules: limits on trading; None: no limit on turnover, trades of 0.5 % at least.
+        rules: limits on trading; None: no limit on turnover, trades of 0.5% at least.
 
     Returns:
         Trades that add up to zero, with a bound that proves them best.

@@ -91,7 +91,7 @@ def _show(found: RiskComparison) -> None:
     from rich.table import Table
 
     view = Table(title="Holdings explained outside the fit", title_justify="left")
-    for heading in ("risk", "explained", "less than the best", "95 % interval", ""):
+    for heading in ("risk", "explained", "less than the best", "95% interval", ""):
         view.add_column(heading, justify="left" if heading in ("risk", "") else "right")
     row: dict[Any, Any]
     for row in found.table.to_dict("records"):

@@ -13,8 +13,8 @@ from imop_engine.study import Study
 from imop_engine.versions import versions
 
 UNITS: Final = (
-    "Returns, risks (standard deviations) and gaps are per year, as fractions: 0.01 is 1 %. Gaps "
-    "in points are basis points (0.01 %). Holdings and distances are shares of wealth. Weights lie "
+    "Returns, risks (standard deviations) and gaps are per year, as fractions: 0.01 is 1%. Gaps "
+    "in points are basis points (0.01%). Holdings and distances are shares of wealth. Weights lie "
     "between 0 and 1."
 )
 # Settings that say nothing of the numbers, or that are told by themselves.

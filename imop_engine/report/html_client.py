@@ -114,7 +114,7 @@ def trades_table(sheet: ClientSheet) -> Table | None:
         Column("what", "", str, numeric=False),
         Column("asset", "asset", str, numeric=False),
         Column("held", "held", percent_cell),
-        Column("change", "trade (% of wealth)", lambda one: f"{100.0 * one:+.2f} %"),
+        Column("change", "trade (% of wealth)", lambda one: f"{100.0 * one:+.2f}%"),
         Column("after", "after", percent_cell),
     ]
     if np.isfinite(sheet.wealth):

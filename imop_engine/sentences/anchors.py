@@ -6,7 +6,7 @@ from imop_engine.sentences.numbers import percent
 
 
 def _share(value: float) -> str:
-    return f"{100.0 * value:.0f} %"
+    return f"{100.0 * value:.0f}%"
 
 
 def not_held(name: str, holders: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from imop_engine.sentences.numbers import percent
+from imop_engine.sentences.numbers import explained, percent
 
 SIGN_OPEN = 0.5  # error of the anchors' difference, as a share of it: two standard errors apart
 
@@ -78,7 +78,7 @@ def unexplained(share: float) -> Finding:
     """One frontier explains little of what investors hold."""
     return Finding(
         sentence=(
-            f"One common frontier explains {percent(max(share, 0.0))} of the differences between "
+            f"One common frontier explains {explained(max(share, 0.0))} of the differences between "
             "the portfolios, judged on investors it was not fitted to; the rest is tilt, "
             "mandate or belief of their own."
         ),
@@ -91,7 +91,7 @@ def unexplained(share: float) -> Finding:
 
 def unexplained_here(share: float) -> Finding:
     """One frontier explains little even of the portfolios it was fitted to."""
-    little = percent(share) if share > 0.0 else "nothing"
+    little = explained(share)
     return Finding(
         sentence=(
             f"The estimated frontier explains {little} of the differences between the portfolios "
@@ -125,8 +125,8 @@ def below_baseline(share: float, baseline: float) -> Finding:
     """
     return Finding(
         sentence=(
-            f"Learning explains {percent(share)} of the differences between portfolios out of "
-            f"sample, the implied returns of the average portfolio {percent(baseline)}; so the "
+            f"Learning explains {explained(share)} of the differences between portfolios out of "
+            f"sample, the implied returns of the average portfolio {explained(baseline)}; so the "
             "implied returns are shown, which is all that these portfolios support."
         ),
         remedy=(

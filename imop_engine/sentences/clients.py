@@ -228,5 +228,5 @@ def beside_sentence(
         f"{percent(tracking_error)} a year, {more_score:+.0f} points of risk score"
     )
     if np.isfinite(more_return):
-        said += f", {100.0 * more_return:+.2f} % of expected return a year"
+        said += f", {100.0 * more_return:+.2f}% of expected return a year"
     return f"{said}."

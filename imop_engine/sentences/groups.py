@@ -172,7 +172,7 @@ def asset_sentence(
         in_time: whether groups are periods.
 
     >>> asset_sentence("segment", "Bonds", [("growth", 0.021), ("income", 0.034)], False)
-    'By segment they differ in what they expect of Bonds: income 3.40 %, growth 2.10 %.'
+    'By segment they differ in what they expect of Bonds: income 3.40%, growth 2.10%.'
     """
     if in_time:
         (first, begin), (last, end) = groups[0], groups[-1]

@@ -16,7 +16,7 @@ RELATIONS: Final[Mapping[str, str]] = {"<=": "at most", ">=": "at least", "=": "
 # Terms of a limit that are written out; the others are counted.
 TERMS_NAMED: Final = 6
 REMEDIES_NAMED: Final = 4
-BUDGET: Final = "the holdings add up to 100 %"
+BUDGET: Final = "the holdings add up to 100%"
 ALL_LIMITS: Final = "all limits together"
 EVERY_HOLDING: Final = "every holding"
 # How alike two names are (of 1) before one is taken for the other misspelt.
@@ -27,9 +27,9 @@ def share(value: float) -> str:
     """A share of the portfolio with as many digits as it needs.
 
     >>> share(0.3), share(-0.025), share(1 / 3)
-    ('30 %', '-2.5 %', '33.3333 %')
+    ('30%', '-2.5%', '33.3333%')
     """
-    return f"{100.0 * value + 0.0:.6g} %"
+    return f"{100.0 * value + 0.0:.6g}%"
 
 
 def terms(holdings: Iterable[tuple[str, float]], most: int | None = TERMS_NAMED) -> str:
@@ -67,7 +67,7 @@ def limit_sentence(what: str, relation: str, value: float) -> str:
         value: The right side, a share of the portfolio.
 
     >>> limit_sentence("Technology + Communication", "<=", 0.3)
-    'Technology + Communication at most 30 %'
+    'Technology + Communication at most 30%'
     """
     return f"{what} {RELATIONS[relation]} {share(value)}"
 
@@ -105,9 +105,9 @@ def contradiction(members: Sequence[str], remedies: Sequence[str]) -> str:
         members: The limits, none of which can be left out of the contradiction.
         remedies: What single ones would have to be, everything else kept.
 
-    >>> contradiction(["A at most 3 %", "A at least 5 %"], ["A at most 5 %", "A at least 3 %"])
-    'no portfolio keeps all limits; these contradict one another: A at most 3 %; A at least 5 %. \
-Change one of them, to A at most 5 %, or A at least 3 %.'
+    >>> contradiction(["A at most 3%", "A at least 5%"], ["A at most 5%", "A at least 3%"])
+    'no portfolio keeps all limits; these contradict one another: A at most 3%; A at least 5%. \
+Change one of them, to A at most 5%, or A at least 3%.'
     """
     named = list(remedies[:REMEDIES_NAMED])
     named += [f"others alike ({len(remedies) - len(named)})"] if len(remedies) > len(named) else []
@@ -146,7 +146,7 @@ def binds_cell(low: float, high: float) -> str:
     """Between which risks a limit binds.
 
     >>> binds_cell(0.12, 0.151), binds_cell(0.12, 0.12), binds_cell(float("nan"), float("nan"))
-    ('12.0 % to 15.1 %', '12.0 %', 'nowhere')
+    ('12.0% to 15.1%', '12.0%', 'nowhere')
     """
     if low != low:
         return "nowhere"

@@ -19,33 +19,33 @@ def percent(value: float) -> str:
     """A return with two digits after the point, more where it is small.
 
     >>> percent(0.0731), percent(0.00002)
-    ('7.31 %', '0.002 %')
+    ('7.31%', '0.002%')
     """
     size = abs(100.0 * value)
     digits = 2 if size >= 0.1 or size == 0.0 else int(np.ceil(-np.log10(size)))
-    return f"{100.0 * value:.{min(digits, 8)}f} %"
+    return f"{100.0 * value:.{min(digits, 8)}f}%"
 
 
 def percent_and_points(value: float) -> str:
     """A small return in per cent and in basis points, with digits enough not to read as nothing.
 
     >>> percent_and_points(0.0123), percent_and_points(0.00012), percent_and_points(2e-7)
-    ('1.23 % (123 basis points)', '0.012 % (1.2 basis points)', '0.0000 % (0.00 basis points)')
+    ('1.23% (123 basis points)', '0.012% (1.2 basis points)', '0.0000% (0.00 basis points)')
     """
     size = abs(1e4 * value)
     digits = 0 if size >= 10.0 else 1 if size >= 1.0 else 2
-    return f"{100.0 * value:.{digits + 2}f} % ({1e4 * value:.{digits}f} basis points)"
+    return f"{100.0 * value:.{digits + 2}f}% ({1e4 * value:.{digits}f} basis points)"
 
 
 def between(low: float, high: float) -> str:
     """Both ends of an interval, with digits enough to tell them apart.
 
     >>> between(0.0731, 0.0944), between(0.179098, 0.179104)
-    ('between 7.31 % and 9.44 %', 'between 17.9098 % and 17.9104 %')
+    ('between 7.31% and 9.44%', 'between 17.9098% and 17.9104%')
     """
     width = 100.0 * (high - low)
     digits = max(2, min(8, int(np.ceil(-np.log10(width))))) if width > 0.0 else 2
-    return f"between {100.0 * low:.{digits}f} % and {100.0 * high:.{digits}f} %"
+    return f"between {100.0 * low:.{digits}f}% and {100.0 * high:.{digits}f}%"
 
 
 def percent_cell(value: float, digits: int = 2) -> str:
@@ -56,16 +56,16 @@ def percent_cell(value: float, digits: int = 2) -> str:
         digits: How many after the point, where two are not enough.
 
     >>> percent_cell(0.07314), percent_cell(0.00012, 3), percent_cell(float("nan"))
-    ('7.31 %', '0.012 %', '–')
+    ('7.31%', '0.012%', '–')
     """
-    return f"{100.0 * value:.{digits}f} %" if np.isfinite(value) else MISSING
+    return f"{100.0 * value:.{digits}f}%" if np.isfinite(value) else MISSING
 
 
 def between_cell(low: float, high: float) -> str:
     """Both ends of an interval as a table shows them.
 
     >>> between_cell(-0.012, 0.0344)
-    '-1.20 % to 3.44 %'
+    '-1.20% to 3.44%'
     """
     return f"{percent_cell(low)} to {percent_cell(high)}"
 

@@ -45,7 +45,7 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
     does = "does" if holders == 1 else "do"
     few = f" ({holders} {does}, too few or too little to go by)" if holders else ""
     without = total - holders
-    sure = f"{100.0 * level:g} %"
+    sure = f"{100.0 * level:g}%"
     if status == "anchored":
         unfit = f"; {holders} of {total} investors hold it, and the estimate explains none of that"
         return f"{name} returns {percent(estimate)}, because an anchor says so{unfit * dead}."

@@ -82,7 +82,7 @@ def anchor_moved(name: str, by: float) -> str:
     """An anchor one standard error higher or lower.
 
     >>> anchor_moved("Bonds", -0.012)
-    'Bonds 1.20 % lower (one standard error of that anchor)'
+    'Bonds 1.20% lower (one standard error of that anchor)'
     """
     side = "higher" if by > 0 else "lower"
     return f"{name} {percent(abs(by))} {side} (one standard error of that anchor)"
@@ -118,7 +118,7 @@ def moved(
         alternatives: how many were tried.
 
     >>> moved("anchors", 0.021, "Bonds", "A and B earn what history says", 1.0, 3)
-    'Other anchors move the returns by up to 2.10 % a year (Bonds; A and B earn what history says; \
+    'Other anchors move the returns by up to 2.10% a year (Bonds; A and B earn what history says; \
 the most of 3 alternatives). The order of the returns stays the same.'
     """
     tried = (

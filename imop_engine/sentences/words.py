@@ -8,7 +8,7 @@ WORDS: Final[dict[str, str]] = {
     "algorithm": "How one portfolio moves the estimate. Accelerated: find the investor's weight "
     "first, then move. Full: try every weight of a grid. Newton: also learn how sure it is.",
     "anchor": "A return that you take as known. Portfolios show which assets investors rate "
-    "higher, but not whether all returns are 2 % higher or twice as far apart; two known returns "
+    "higher, but not whether all returns are 2% higher or twice as far apart; two known returns "
     "settle both.",
     "anchored": "Status of a return: it is what you (or the history) took as known.",
     "between groups": "How much an expected return varies from group to group beyond what chance "
@@ -48,7 +48,7 @@ WORDS: Final[dict[str, str]] = {
     "learned": "Status of an investor: the portfolio was learned from.",
     "learning rate": "How far one portfolio may move the estimate; it shrinks as more are seen.",
     "left on the table": "How much more per year an investor could earn at the same risk, if "
-    "these returns are right: the height of the frontier above the portfolio. 0.01 % is one "
+    "these returns are right: the height of the frontier above the portfolio. 0.01% is one "
     "basis point.",
     "limit": "What may be held of several assets together, at most, at least or exactly; a group "
     "is the sum of its assets.",
@@ -61,7 +61,7 @@ WORDS: Final[dict[str, str]] = {
     "it is usually taken as a contradiction.",
     "poor": "Verdict: do not rely on these returns; the reasons are named.",
     "price of a limit": "Return a year that would be had at the same risk if this limit alone were "
-    "dropped; 100 basis points (bp) are 1 %.",
+    "dropped; 100 basis points (bp) are 1%.",
     "refused": "Status of an investor: the portfolio could not be used; the reason stands beside.",
     "relative": "Status of a return: known against the others, but not its level, because no "
     "known return fixes that.",
@@ -71,8 +71,8 @@ WORDS: Final[dict[str, str]] = {
     "risk class": "The class of risk that a client stated, against the one that the risk score of "
     "the holdings belongs to. More or less: the score's whole interval lies outside the class.",
     "risk score": "A number from 1 to 99, from the volatility of a portfolio alone: 14 points for "
-    "each of the seven classes by which European regulators sort funds. 5 % a year scores 43, 10 % "
-    "57, 15 % 71.",
+    "each of the seven classes by which European regulators sort funds. 5% a year scores 43, 10% "
+    "57, 15% 71.",
     "role": "What a column of a file is: the investor's name, a date, an asset, a holding, or an "
     "attribute to group by.",
     "seed": "The same seed draws the same investors again.",

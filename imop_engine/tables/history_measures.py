@@ -94,7 +94,7 @@ def refuse_other_measures(
     if vocabulary.says(names, vocabulary.RUNNING):
         raise UnreadableFile(
             f"{file}: the names speak of returns since a beginning, which are not those of one "
-            f"period; add 1 (or 100 %) and give them as prices, or say with {words.returns} that "
+            f"period; add 1 (or 100%) and give them as prices, or say with {words.returns} that "
             "each is of one period.",
             (THEY_ARE,),
         )
@@ -126,7 +126,7 @@ def refuse_running(values: FloatArray, file: str, words: HistoryWords) -> None:
         raise UnreadableFile(
             f"{file}: the values go on from row to row (a correlation of {usual:.2f} with the row "
             "before), as returns since a beginning and yields do and returns of one period do not; "
-            "add 1 (or 100 %) and give them as prices, or say with "
+            "add 1 (or 100%) and give them as prices, or say with "
             f"{words.returns} that each is of one period.",
             (THEY_ARE,),
         )

@@ -63,7 +63,7 @@ def refuse_portfolios(table: CellTable, matrix: Matrix, words: HistoryWords) -> 
     if matrix.dates is None and named:
         why = f"it has a column {named[0]} and no dates"
     elif adding_share(matrix.values) >= ADDING_SHARE:
-        why = "its rows add up to 100 %"
+        why = "its rows add up to 100%"
     else:
         return
     raise UnreadableFile(_portfolios(table.file, why, words))

@@ -136,7 +136,7 @@ def test_every_export_says_what_the_run_was(study):
     document = json.loads(reports.json_document(study))
     facts = {one["what"]: one["text"] for one in document["about"]}
     assert facts["made"] == dt.date.today().isoformat()
-    assert "0.01 is 1 %" in facts["units"]
+    assert "0.01 is 1%" in facts["units"]
     assert "level 0.95" in facts["settings"]
     assert facts["anchors chosen"] == "by the return history"
     anchors = [one for one in document["about"] if one["what"] == "anchor"]

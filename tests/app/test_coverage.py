@@ -64,7 +64,7 @@ def test_cash_gets_a_rate_and_is_an_asset_of_the_market():
     assert opened.market.cash == (("Cash", 0.03),)
     data = markets.load(opened.market, opened.box)
     assert data.names[-1] == "Cash"
-    assert "Cash has no history: it earns 3.00 % a year as given" in data.notes[-1]
+    assert "Cash has no history: it earns 3.00% a year as given" in data.notes[-1]
     assert "10% of the value of this file has no return history: Unclassified 10%" in plain(test)
     test = quiet(labelled(test.button, "Take Cash out of the market").click().run())
     assert open_workspace("w-needs").market.cash == ()

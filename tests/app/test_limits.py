@@ -34,7 +34,7 @@ def test_a_table_and_a_sentence_make_the_same_limits(box):
     unfinished = edited(("sector:Technology", "at most", 30.0), ("AAPL", None, None))
     assert limited.with_table(US20, data, unfinished) == by_table
     (row,) = markets.problem(data, by_table).limits
-    assert row.sentence == "sector:Technology at most 30 %"
+    assert row.sentence == "sector:Technology at most 30%"
     more = limited.with_text(by_table, data, "AAPL + 0,5*KO between 5% and 10%")
     assert [one.what for one in more.sums[1:]] == ["AAPL + 0.5*KO"] * 2
     assert "AAPL + 0.5*KO" in limited.choices(data, more)
@@ -46,7 +46,7 @@ def test_what_cannot_be_is_said_in_a_sentence(box):
     with pytest.raises(AppError, match="did you mean 'Technology'"):
         limited.with_text(US20, data, "Tecnology <= 30%")
     two = edited(("sector:Technology", "at most", 30.0), ("sector:Technology", "at least", 40.0))
-    with pytest.raises(AppError, match=r"contradict one another.*at most 30 %"):
+    with pytest.raises(AppError, match=r"contradict one another.*at most 30%"):
         limited.with_table(US20, data, two)
     other = MarketSettings(sums=(TECHNOLOGY,))  # on the paper's securities
     eight = markets.load(other, box)

@@ -167,7 +167,7 @@ def test_the_page_has_every_number_of_the_sheet(book):
     ):
         assert shown in page
     for row in sheet.trade_list.itertuples():
-        assert f"{100.0 * row.change:+.2f} %" in page
+        assert f"{100.0 * row.change:+.2f}%" in page
         assert f"{round(row.amount):+,}" in page
     assert "size: A4" in client_page(book, client, DAY, "a4")
     assert "size: letter" in client_page(book, client, DAY, "letter")

@@ -10,7 +10,7 @@ from imop_engine.contradiction import find_contradiction, require_feasible
 from imop_engine.errors import Infeasible
 from imop_engine.limits import limit_rows
 
-SENTENCE = re.compile(r"(.*) (at most|at least|exactly) (\S+) %")
+SENTENCE = re.compile(r"(.*) (at most|at least|exactly) (\S+)%")
 NAMES = ("A", "B", "C", "D", "E")
 
 
@@ -25,19 +25,19 @@ def refuse(limits, lower=0.0, upper=1.0, names=NAMES[:4]):
 def test_what_contradicts_is_named_with_what_would_help():
     limits = [({"A": 1, "B": 1}, ">=", 0.6), ({"D": 1}, "<=", 0.2), ({"C": 1}, ">=", 0.5)]
     assert refuse(limits) == (
-        "no portfolio keeps all limits; these contradict one another: A + B at least 60 %; C at "
-        "least 50 %; every holding at least 0 %; the holdings add up to 100 %. Change one of them, "
-        "to A + B at least 50 %, or C at least 40 %."
+        "no portfolio keeps all limits; these contradict one another: A + B at least 60%; C at "
+        "least 50%; every holding at least 0%; the holdings add up to 100%. Change one of them, "
+        "to A + B at least 50%, or C at least 40%."
     )
 
 
 @pytest.mark.parametrize(
     ("limits", "upper", "said"),
     [
-        ([({"A": 1, "B": 1}, ">=", 0.6)], [0.1, 0.2, 1, 1], "to A + B at least 30 %, or B at most"),
-        ([({"A": 2}, "=", 0.5), ({"A": 1}, "=", 0.6)], 1.0, "to 2*A exactly 120 %, or A exactly"),
-        ([({"D": 1}, "<=", -0.2)], 1.0, "another: D at most -20 %; every holding at least 0 %."),
-        ([({"A": 1}, "<=", 0.9)], 0.2, "every holding at most 20 %; the holdings add up to 100 %."),
+        ([({"A": 1, "B": 1}, ">=", 0.6)], [0.1, 0.2, 1, 1], "to A + B at least 30%, or B at most"),
+        ([({"A": 2}, "=", 0.5), ({"A": 1}, "=", 0.6)], 1.0, "to 2*A exactly 120%, or A exactly"),
+        ([({"D": 1}, "<=", -0.2)], 1.0, "another: D at most -20%; every holding at least 0%."),
+        ([({"A": 1}, "<=", 0.9)], 0.2, "every holding at most 20%; the holdings add up to 100%."),
         (
             [({"A": 1}, ">=", 0.7), ({"B": 1}, ">=", 0.7), ({"C": 1}, "=", 2), ({"D": 1}, "=", 3)],
             1.0,
@@ -73,9 +73,9 @@ def test_random_sets_are_contradictory_smallest_and_cured_by_each_remedy():
         rows = limit_rows([(dict(zip(NAMES, c, strict=True)), *rest) for c, *rest in limits], NAMES)
         said = find_contradiction(NAMES, np.zeros(5), np.full(5, 0.6), rows)
         written = {
-            "every holding at least 0 %": [(-np.eye(5)[i], "<=", 0.0) for i in range(5)],
-            "every holding at most 60 %": [(np.eye(5)[i], "<=", 0.6) for i in range(5)],
-            "the holdings add up to 100 %": [(np.ones(5), "=", 1.0)],
+            "every holding at least 0%": [(-np.eye(5)[i], "<=", 0.0) for i in range(5)],
+            "every holding at most 60%": [(np.eye(5)[i], "<=", 0.6) for i in range(5)],
+            "the holdings add up to 100%": [(np.ones(5), "=", 1.0)],
         }
         written |= {
             sentence: [(rows.G[i], rows.senses[i], rows.h[i])]
@@ -93,7 +93,7 @@ def test_random_sets_are_contradictory_smallest_and_cured_by_each_remedy():
             (old,) = [one for one in said.members if one.startswith(f"{what} {relation} ")]
             cured = {key: rows for key, rows in written.items() if key != old}
             new = [(row, sense, float(value) / 100) for row, sense, _ in written[old]]
-            if old == "every holding at least 0 %":
+            if old == "every holding at least 0%":
                 new = [(row, sense, -value) for row, sense, value in new]
             assert _possible([*cured.values(), new], room=1e-6)
             cures += 1

@@ -51,10 +51,10 @@ def test_a_price_is_the_return_to_be_had_at_the_same_risk(us20, limits, prices):
     by_name = {one.sentence: one.prices[place] for one in prices.limits}
     others = limit_rows(limits.linear[1:], us20.names)
     without_first = most_return(us20, risk, others, 0.2, floor) - earned
-    assert by_name["sector:Technology at most 30 %"] == pytest.approx(without_first, abs=1e-6)
+    assert by_name["sector:Technology at most 30%"] == pytest.approx(without_first, abs=1e-6)
     assert without_first > 1e-3
     uncapped = most_return(us20, risk, every, 1.0, floor) - earned
-    assert by_name["every holding at most 20 %"] == pytest.approx(uncapped, abs=1e-6)
+    assert by_name["every holding at most 20%"] == pytest.approx(uncapped, abs=1e-6)
     free = most_return(us20, risk, limit_rows((), us20.names), 1.0, 0.0) - earned
     assert prices.total[place] == pytest.approx(free, abs=1e-6)
 
@@ -74,11 +74,11 @@ def test_tables_tell_which_limit_is_dear_and_which_does_nothing(prices):
     table = prices.table().set_index("limit")
     assert table.index[0] == ALL_LIMITS
     assert table["greatest_price"].iloc[1:].is_monotonic_decreasing
-    assert not table.loc["sector:Energy at most 99 %", "binds"]
-    assert np.isnan(table.loc["sector:Energy at most 99 %", "risk_from"])
-    assert table.loc["JNJ at least 2 %", "risk_from"] <= table.loc["JNJ at least 2 %", "risk_to"]
+    assert not table.loc["sector:Energy at most 99%", "binds"]
+    assert np.isnan(table.loc["sector:Energy at most 99%", "risk_from"])
+    assert table.loc["JNJ at least 2%", "risk_from"] <= table.loc["JNJ at least 2%", "risk_to"]
     stretches = binding_stretches(prices)
-    assert "sector:Energy at most 99 %" not in set(stretches["limit"])
+    assert "sector:Energy at most 99%" not in set(stretches["limit"])
     assert (stretches["risk_from"] <= stretches["risk_to"]).all()
     lines = price_lines(prices, 2)
     assert list(dict.fromkeys(lines["limit"])) == [*table.index[:3]]
@@ -89,7 +89,7 @@ def test_tables_tell_which_limit_is_dear_and_which_does_nothing(prices):
 
 def test_a_single_limit_is_told_once(us20):
     one = limit_prices(us20.covariance, us20.expected_returns, Limits(upper=0.3), us20.names, 5)
-    assert list(dict.fromkeys(price_lines(one)["limit"])) == ["every holding at most 30 %"]
+    assert list(dict.fromkeys(price_lines(one)["limit"])) == ["every holding at most 30%"]
     none = limit_prices(us20.covariance, us20.expected_returns, Limits(), us20.names, 5)
     assert none.limits == ()
     assert none.total.max() < 1e-9

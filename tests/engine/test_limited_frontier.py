@@ -147,7 +147,7 @@ def test_active_limits_are_those_of_holdings_less_the_benchmarks():
 
 def test_limits_that_contradict_one_another_are_named():
     Q = np.diag([0.04, 0.05, 0.06])
-    with pytest.raises(imop.errors.Infeasible, match="A \\+ B at most 30 %"):
+    with pytest.raises(imop.errors.Infeasible, match="A \\+ B at most 30%"):
         imop.portfolio_problem(
             Q, names=["A", "B", "C"],
             limits=[({"A": 1, "B": 1}, "<=", 0.3), LinearLimit({"B": 1, "C": 1}, "<=", 0.6)],

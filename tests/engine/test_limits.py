@@ -35,7 +35,7 @@ def test_rows_are_arrays_over_the_assets_and_turn_one_way():
     assert G.tolist() == [[1, 1, 0], [0, 0, -1]]
     assert h.tolist() == [0.3, -0.2]
     assert rows.exactly[0].tolist() == [[0, 1, -1]]
-    assert rows.sentences[2] == "B - C exactly 0 %"
+    assert rows.sentences[2] == "B - C exactly 0%"
     assert limit_rows(None, NAMES).G.shape == (0, 3)
     assert limit_rows((), NAMES).at_most[0].shape == (0, 3)
 
@@ -52,7 +52,7 @@ def test_what_is_broken_is_told_in_shares():
     ("given", "sentence"),
     [
         (({"A": 1}, "!=", 0.3), "the relation of a limit is '!='; give one of <=, >=, =."),
-        (({"A": 1}, "<=", "30 %"), "the value of a limit is '30 %'; give a share of the"),
+        (({"A": 1}, "<=", "30%"), "the value of a limit is '30%'; give a share of the"),
         (({"A": 1}, "<=", float("nan")), "the value of a limit is nan"),
         (({"A": "x"}, "<=", 0.3), "the coefficient in a limit is 'x'"),
         (({"A": 0}, "<=", 0.3), "no asset with a coefficient other than zero"),
@@ -73,7 +73,7 @@ def test_assets_that_are_not_there_are_named_with_the_nearest():
     with pytest.raises(InvalidInput) as refused:
         limit_rows([({"technology": 1, "Bonds": 1}, "<=", 0.3)], ("Technology", "Bonds"))
     assert str(refused.value) == (
-        "there is no asset 'technology' to limit (technology + Bonds at most 30 %); did you mean "
+        "there is no asset 'technology' to limit (technology + Bonds at most 30%); did you mean "
         "'Technology'? The assets are Technology, Bonds."
     )
     with pytest.raises(InvalidInput, match=r"no asset at position 3 to limit .*at 0 to 2"):

@@ -92,7 +92,7 @@ def test_cash_with_a_rate_is_learned_about_like_any_other_asset(shell, files, tm
     )  # fmt: skip
     assert code == 0, err
     assert "no return history" not in out
-    assert "Liquidität has no history: it earns 3.00 % a year as given" in out
+    assert "Liquidität has no history: it earns 3.00% a year as given" in out
     table = pd.read_csv(tmp_path / "returns.csv").set_index("asset")
     known = table[table["status"].isin(["identified", "anchored"])]
     assert "Liquidität" in known.index
@@ -127,4 +127,4 @@ def test_how_grave_missing_value_is(covered, severity):
     _coverage(study, lambda name, severe, what: found.append((name, severe, what.sentence)))
     assert [one[:2] for one in found] == ([] if severity is None else [("coverage", severity)])
     if found:
-        assert f"{100 * (1 - covered):.2f} % of the value of x.csv" in found[0][2]
+        assert f"{100 * (1 - covered):.2f}% of the value of x.csv" in found[0][2]

@@ -22,10 +22,10 @@ def test_a_frontier_under_limits_keeps_them_and_says_what_they_cost(run_here):
     assert held["KO"].min() >= 0.02 - 1e-9
     costs = {one["limit"]: one for one in told["limits"]}
     assert set(costs) == {
-        "all limits together", "sector:Technology at most 20 %", "cycle:defensive at least 40 %",
-        "KO at least 2 %",
+        "all limits together", "sector:Technology at most 20%", "cycle:defensive at least 40%",
+        "KO at least 2%",
     }  # fmt: skip
-    assert costs["sector:Technology at most 20 %"]["greatest_price"] > 5e-4
+    assert costs["sector:Technology at most 20%"]["greatest_price"] > 5e-4
     shown = run_here("frontier", "--market", "us20", *SAID)
     assert "What the limits cost" in shown.stdout
 
@@ -56,7 +56,7 @@ def test_groups_and_a_benchmark_come_from_files(run_here, tmp_path):
         (["--minimum", "KO"], "--minimum is 'KO'; write it as Cash=5%"),
         (
             ["--limit", "Energy <= 30%", "--minimum", "Energy=40%"],
-            "these contradict one another: sector:Energy at least 40 %; sector:Energy at most 30 %",
+            "these contradict one another: sector:Energy at least 40%; sector:Energy at most 30%",
         ),
     ],
 )
@@ -81,10 +81,10 @@ def test_a_study_under_limits_keeps_them_in_its_folder(run_here, tmp_path, monke
     assert settings["lower"] == {"KO": 0.02}
     assert "what a limit costs" in (tmp_path / "out" / "report.html").read_text().lower()
     costs = pd.read_csv(tmp_path / "out" / "limits.csv").set_index("limit")
-    assert costs.loc["sector:Technology at most 20 %", "binds"]
+    assert costs.loc["sector:Technology at most 20%", "binds"]
     study = load_study("out")
     assert [limit.sentence for limit in study.settings.limits] == [
-        "cycle:defensive at least 40 %", "sector:Technology at most 20 %",
+        "cycle:defensive at least 40%", "sector:Technology at most 20%",
     ]  # fmt: skip
     technology = [study.problem.names.index(name) for name in TECHNOLOGY]
     assert np.max(study.frontier.portfolios[:, technology].sum(axis=1)) <= 0.2 + 1e-9
@@ -121,7 +121,7 @@ def test_mandates_are_learned_together(run_here, tmp_path, monkeypatch):
     assert (told["estimate"] - truth[told.index]).abs().max() < 0.01
     assert len(pd.read_csv("out/investors.csv")) == 160
     (limit,) = load_study("out/mandate-careful").settings.limits
-    assert limit.sentence == "calm:1 at least 60 %"
+    assert limit.sentence == "calm:1 at least 60%"
     (tmp_path / "mandates.csv").write_text("mandate,limit\ncareful,calms:1 >= 60%\n")
     wrong = run_here("learn", *files, "--mandate", "segment=mandates.csv")
     assert wrong.returncode == 2

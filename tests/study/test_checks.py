@@ -103,7 +103,7 @@ def test_strangers_short_histories_and_loose_anchors_are_said_with_their_numbers
     ]
     assert "8 assets rests on as much as 60 whole months" in found(strange, "history").sentence
     share = 0.1 / (R[0] - R[6])
-    assert f"{100 * share:.2f} %" in found(strange, "anchors").sentence
+    assert f"{100 * share:.2f}%" in found(strange, "anchors").sentence
     order = [(POOR, CAUTION, NOTE).index(check.severity) for check in strange.checks]
     assert order == sorted(order)
     with_everyone = strange.frame_returns["with_everyone"]
@@ -152,7 +152,7 @@ def test_no_shape_is_found_in_clean_holdings():
 @pytest.mark.parametrize(
     ("name", "made", "words"),
     [
-        ("rounding", lambda held: np.round(held * 20) / 20, "steps of 5.00 %"),
+        ("rounding", lambda held: np.round(held * 20) / 20, "steps of 5.00%"),
         ("dropped", lambda held: rescaled(np.where(held < 0.02, 0.0, held)), "no holding below 2"),
         ("largest", lambda held: largest(held, 2), "Nobody holds more than 2 assets"),
         ("caps", lambda held: rescaled(np.minimum(held, 0.25)), "Holdings pile up at"),
@@ -174,7 +174,7 @@ def test_a_common_cap_is_said_with_its_value():
     said, seen = shape_checks(held)
     assert seen.piled_at == pytest.approx(0.3, abs=1e-9)
     assert f"{seen.piled:.1f} an investor" in said["caps"][1]
-    assert "30.00 %" in said["caps"][1]
+    assert "30.00%" in said["caps"][1]
 
 
 def test_neighbours_who_depart_alike_are_noticed():
@@ -195,7 +195,7 @@ def test_a_tilt_that_lasts_is_told_from_error():
     passing = np.where(inside, rng.normal(0.0, 0.01, exact.shape), 0.0)
     said, seen = shape_checks(rescaled(np.maximum(exact + lasting, 0.0)), own)
     assert seen.own > 0.9
-    assert f"{100 * seen.own:.2f} %" in said["tilt"][1]
+    assert f"{100 * seen.own:.2f}%" in said["tilt"][1]
     said, seen = shape_checks(rescaled(np.maximum(exact + passing, 0.0)), own)
     assert seen.own < 0.3
     assert "tilt" not in said
@@ -228,7 +228,7 @@ def test_noise_little_explained_and_the_baseline_are_said():
 
     loud = said(way="errors in holdings", explained=0.9, noise=0.031)
     assert set(loud) == {"noise"}
-    assert "3.10 %" in loud["noise"][1]
+    assert "3.10%" in loud["noise"][1]
     held = {"way": "errors in holdings", "explained": 0.9, "tiny": 0.0}
     assert "nobody holds traces" in said(**held, noise=0.006)["noise"][1]
     assert not said(**held, noise=0.004)
@@ -236,7 +236,7 @@ def test_noise_little_explained_and_the_baseline_are_said():
     assert not said(**(held | {"tiny": 0.015}), noise=0.006)
     assert said(way="errors in holdings", explained=0.4)["explained"][0] == CAUTION
     assert said(way="errors in holdings", explained=0.2)["explained"][0] == POOR
-    assert "3.12 % a year" in said(way="beliefs differ", explained=0.9)["beliefs"][1]
+    assert "3.12% a year" in said(way="beliefs differ", explained=0.9)["beliefs"][1]
     below = said(way="implied returns", explained=0.3)
     assert below["baseline"][0] == POOR
     assert "20.0" in below["baseline"][1]

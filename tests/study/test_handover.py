@@ -125,6 +125,4 @@ def test_sums_of_holdings_are_sectors_and_the_rest_is_told(us20):
     assert first.sector_lower == {"JPM + BAC": 0.1, "2*KO + 2*PEP": 0.12}
     assert first.sector_upper == {"AAPL + MSFT + AMD": 0.2, "2*KO + 2*PEP": 0.12}
     assert second.sector_upper == {"JPM + BAC + KO": 0.2}
-    assert [limit.sentence for limit in other_limits(problem)] == [
-        "AAPL + 2*XOM - CVX at most 15 %"
-    ]
+    assert [limit.sentence for limit in other_limits(problem)] == ["AAPL + 2*XOM - CVX at most 15%"]

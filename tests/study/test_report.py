@@ -59,9 +59,9 @@ def test_the_page_says_what_the_study_says(page, study):
         assert row["asset"] in text
         if row["status"] in OPEN:  # only the bound is known: an estimate would be taken for one
             ends = [end for end in (row["low"], row["high"]) if np.isfinite(end)]
-            assert any(f"{100 * end:.2f} %" in text for end in ends)
+            assert any(f"{100 * end:.2f}%" in text for end in ends)
         else:
-            assert f"{100 * row['estimate']:.2f} %" in text
+            assert f"{100 * row['estimate']:.2f}%" in text
         assert row["sentence"] in text
     assert study.fit.sentence() in text
     assert f"{study.figures['median_risk_aversion']:.2f}" in text

@@ -34,7 +34,7 @@ def test_every_asset_has_its_reasons(study, asset):
     mean = (found.holders["share"].to_numpy() * sizes).sum() / 200
     assert mean == pytest.approx(held.mean())
     assert found.efficient["share"].between(-1e-9, 1 + 1e-9).all()
-    assert f"{100 * (held >= 0.005).mean():.0f} % of the investors hold {asset}" in found.said[0]
+    assert f"{100 * (held >= 0.005).mean():.0f}% of the investors hold {asset}" in found.said[0]
     estimate = study.frame_returns["estimate"].iloc[at]
     text = " ".join(found.said)
     assert ("There is no estimate" in text) == bool(np.isnan(estimate))

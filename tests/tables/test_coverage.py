@@ -163,7 +163,7 @@ def test_cash_with_a_rate_is_an_asset():
     assert wide.history["Cash"].eq(0.02 / 12).all()
     assert wide.periods_known.tolist() == [60, 60, 60]
     assert wide.notes[-1] == (
-        "Cash has no history: it earns 2.00 % a year as given, with a standard deviation of 0.50 % "
+        "Cash has no history: it earns 2.00% a year as given, with a standard deviation of 0.50% "
         "and no relation to the other assets."
     )
     assert market(history=False).with_cash("Cash", 0.02).mean_covariance is None
