@@ -2,8 +2,9 @@
 
 A `ClientBook` is made once for a study and some options; single sheets and tables of many are read
 from it. What a study cannot say is withheld here, in one place: nothing that rests on returns where
-its verdict is poor, no return in numbers where anchors fix no scale, none where an asset matters
-whose return the portfolios do not fix, no risk aversion of an outlier.
+its verdict is poor, no return in numbers where anchors fix no scale, no expected return where an
+asset matters whose return the portfolios do not fix (the rest is judged with that asset kept as it
+is), no risk aversion of an outlier.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.clients.kept import MOST_KEPT, Kept, keeping
 from imop_engine.clients.risk_score import risk_class, risk_score, volatility_interval
 from imop_engine.clients.stated import (
     MISMATCHED,
@@ -225,37 +227,77 @@ class ClientBook:
         return np.asarray(self.study.frame_returns["status"].isin((*KNOWN, RELATIVE)))
 
     @cached_property
-    def twins(self) -> Matrix | None:
-        """The efficient portfolio at each client's risk; None where it cannot be said."""
+    def _free_twins(self) -> Matrix | None:
+        """The efficient portfolios as if every return were known."""
         return None if self.study.gaps is None else self.study.gaps.twins[self.rows]
 
     @cached_property
+    def twins(self) -> Matrix | None:
+        """The efficient portfolio at each client's risk; None where it cannot be said."""
+        if self._free_twins is None or not self.kept:
+            return self._free_twins
+        result = self._free_twins.copy()
+        for place, found in self.kept.items():
+            result[place] = found.twin
+        return result
+
+    @cached_property
     def hidden(self) -> NDArray[np.bool_]:
-        """Whose returns are withheld, as an asset matters whose return is not known."""
-        shares = self.held if self.twins is None else np.maximum(self.held, self.twins)
+        """Whose expected returns are withheld: an asset matters whose return is not known."""
+        held, twins = self.held, self._free_twins
+        shares = held if twins is None else np.maximum(held, twins)
         return np.asarray((shares[:, ~self.known_assets] >= MATTERS).any(axis=1))
 
+    @cached_property
+    def kept(self) -> dict[int, Kept]:
+        """By place: what they can do who keep the assets whose returns are not known.
+
+        Empty where they are too many, and without those whose limits leave no choice.
+        """
+        places = np.flatnonzero(self.hidden)
+        if self.poor or self._free_twins is None or len(places) > MOST_KEPT:
+            return {}
+        problem, theta = self.study.problem, np.asarray(self.study.theta, dtype=float)
+        pairs = (
+            (int(i), keeping(problem, theta, self.held[i], ~self.known_assets)) for i in places
+        )
+        return {place: found for place, found in pairs if found is not None}
+
     def unknown_assets(self, place: int) -> list[str]:
-        """The assets for which the returns of one client's portfolios are withheld."""
+        """The assets for which the expected returns of one client's portfolios are withheld."""
         shares = self.held[place]
-        if self.twins is not None:
-            shares = np.maximum(shares, self.twins[place])
+        if self._free_twins is not None:
+            shares = np.maximum(shares, self._free_twins[place])
         matter = ~self.known_assets & (shares >= MATTERS)
         return [name for name, yes in zip(self.study.problem.names, matter, strict=True) if yes]
 
     @cached_property
-    def told(self) -> NDArray[np.bool_]:
-        """Of whom returns are said in numbers."""
-        if self.poor or not self.levels or self.twins is None:
+    def compared(self) -> NDArray[np.bool_]:
+        """Whose holdings have an efficient portfolio beside them."""
+        if self.poor or self.twins is None:
             return np.zeros(len(self), dtype=bool)
-        return ~self.hidden
+        alone = self.hidden.copy()
+        alone[list(self.kept)] = False
+        return ~alone
+
+    @cached_property
+    def told(self) -> NDArray[np.bool_]:
+        """Of whom it is said in numbers what is left on the table."""
+        return self.compared & self.levels
+
+    @cached_property
+    def valued(self) -> NDArray[np.bool_]:
+        """Of whom expected returns are said in numbers."""
+        return self.told & ~self.hidden
 
     @cached_property
     def gap(self) -> Vector:
         """Return a year left on the table; NaN where it is withheld."""
         if self.study.gaps is None:
             return np.full(len(self), np.nan)
-        left = self.study.gaps.investors["gap"].to_numpy(dtype=float)[self.rows]
+        left = self.study.gaps.investors["gap"].to_numpy(dtype=float)[self.rows].copy()
+        for place, found in self.kept.items():
+            left[place] = found.gap
         return np.where(self.told, left, np.nan)
 
     @cached_property
@@ -313,7 +355,7 @@ class ClientBook:
                 "stated": self.stated,
                 "held": [None] * len(self) if self.classes is None else self.classes.of(self.score),
                 "mismatch": self.mismatch,
-                "expected_return": np.where(self.told, self.held @ self.study.theta, np.nan),
+                "expected_return": np.where(self.valued, self.held @ self.study.theta, np.nan),
                 "gap": self.gap,
                 "gap_points": POINTS * self.gap,
                 "gap_money": self.gap * self.wealth,

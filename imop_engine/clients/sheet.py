@@ -155,12 +155,13 @@ def client_sheet(book: ClientBook, client: str) -> ClientSheet:
     place = book.place(client)
     study, held = book.study, book.held[place]
     withheld = _withheld(book, place)
-    trusted = not book.poor and book.twins is not None and not book.hidden[place]
-    twin = book.twins[place] if book.twins is not None and trusted else None
-    trades = (
-        best_trades(study.problem, study.theta, held, book.options.trading) if trusted else None
-    )
-    told, gap = bool(book.told[place]), float(book.gap[place])
+    twin = book.twins[place] if book.twins is not None and book.compared[place] else None
+    problem = book.kept[place].problem if place in book.kept else study.problem
+    trades = None
+    if twin is not None:
+        trades = best_trades(problem, study.theta, held, book.options.trading)
+    told, gap = bool(book.valued[place]), float(book.gap[place])
+    nothing_left = 0.0 if np.isfinite(gap) else np.nan
     wealth = float(book.wealth[place])
     after = None if trades is None else trades.portfolio
     gained = np.nan if trades is None else trades.gain
@@ -171,7 +172,7 @@ def client_sheet(book: ClientBook, client: str) -> ClientSheet:
         currency=book.options.currency,
         holdings=_holdings(book, held, twin, trades, wealth),
         before=portfolio_figures(book, held, told, gap),
-        efficient=None if twin is None else portfolio_figures(book, twin, told, 0.0),
+        efficient=None if twin is None else portfolio_figures(book, twin, told, nothing_left),
         after=None if after is None else portfolio_figures(book, after, told, gap - gained),
         gap_interval=(float(book.gap_interval[0][place]), float(book.gap_interval[1][place])),
         preference=_preference(book, place),
@@ -194,13 +195,13 @@ def portfolio_figures(
     Args:
         book: the clients of the study.
         portfolio: shares of wealth.
-        told: whether returns are said.
-        gap: what it leaves on the table.
+        told: whether its expected return is said.
+        gap: what it leaves on the table; NaN where that is withheld.
     """
     risk = risk_of(book.study.problem, portfolio)
     score, low, high = book.scores_of(risk)
     expected = float(portfolio @ book.study.theta) if told else np.nan
-    left = max(gap, 0.0) if told else np.nan
+    left = max(gap, 0.0) if np.isfinite(gap) else np.nan
     return PortfolioFigures(
         float(risk[0]), float(score[0]), float(low[0]), float(high[0]), expected, left
     )
@@ -216,7 +217,7 @@ def _withheld(book: ClientBook, place: int) -> tuple[str, ...]:
         said.append(say.withheld_levels())
     unknown = book.unknown_assets(place)
     if unknown:
-        said.append(say.withheld_assets(unknown))
+        said.append(say.withheld_assets(unknown, kept=place in book.kept))
     if book.outlier[place]:
         said.append(say.withheld_outlier())
     return tuple(said)

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.arguments import Vector
-from imop_engine.clients.book import ClientBook
+from imop_engine.clients.book import MATTERS, ClientBook
+from imop_engine.clients.kept import keeping
 from imop_engine.clients.risk_score import risk_score
 from imop_engine.efficiency_gap.measure import efficiency
 from imop_engine.errors import InvalidInput
@@ -103,16 +104,19 @@ def what_if(book: ClientBook, portfolio: Any, caps: Mapping[str, float] | None =
     if book.poor:
         return WhatIf(shares, *figures, np.nan, np.nan, np.nan, None, above)
     measured = efficiency(problem, theta, shares[None])
-    twin = measured.portfolios[0]
-    known = not (np.maximum(shares, twin)[~book.known_assets] >= 0.005).any()
-    told = known and book.levels
+    twin, gap = measured.portfolios[0], float(measured.gaps[0])
+    known = not (np.maximum(shares, twin)[~book.known_assets] >= MATTERS).any()
+    rest = None if known else keeping(problem, theta, shares, ~book.known_assets)
+    if rest is not None:
+        twin, gap = rest.twin, rest.gap
+    compared = known or rest is not None
     weight = float(efficient_frontier(problem, theta).project(shares[None]).weights[0])
     return WhatIf(
         shares, *figures,
-        float(shares @ theta) if told else np.nan,
-        float(measured.gaps[0]) if told else np.nan,
+        float(shares @ theta) if known and book.levels else np.nan,
+        gap if compared and book.levels else np.nan,
         weight,
-        twin if known else None,
+        twin if compared else None,
         above,
     )  # fmt: skip
 
@@ -158,7 +162,7 @@ def model_portfolios(book: ClientBook, attribute: str) -> pd.DataFrame:
         weight = float(part.median())
         held = book.study.frontier.at(weight)
         risk = float(risk_of(book.study.problem, held)[0])
-        known = book.levels and not (held[~book.known_assets] >= 0.005).any()
+        known = book.levels and not (held[~book.known_assets] >= MATTERS).any()
         rows.append(
             {
                 "segment": str(segment),

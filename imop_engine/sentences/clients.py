@@ -177,17 +177,25 @@ def withheld_levels() -> str:
     )
 
 
-def withheld_assets(names: Sequence[str]) -> str:
-    """Why returns of this portfolio are not said.
+def withheld_assets(names: Sequence[str], kept: bool) -> str:
+    """What is not said of a portfolio for want of a return, and what is said all the same.
 
     Args:
         names: assets that matter here and whose return the portfolios do not fix.
+        kept: whether the rest is judged with these kept as they are.
     """
-    which, verb = some(list(names), ASSETS_NAMED), "is" if len(names) == 1 else "are"
+    one = len(names) == 1
+    which, verb = some(list(names), ASSETS_NAMED), "is" if one else "are"
+    unknown = f"The return of {which} {verb} not known from these portfolios"
+    if not kept:
+        return (
+            f"{unknown}, and the holdings or the efficient portfolio depend on it: expected "
+            "returns, what is left on the table and trades are withheld."
+        )
     return (
-        f"The return of {which} {verb} not known from these portfolios, and the holdings or the "
-        "efficient portfolio depend on it: expected returns, what is left on the table and trades "
-        "are withheld."
+        f"{unknown}, so {'it is' if one else 'they are'} neither bought nor sold here: the "
+        "efficient portfolio and the trades change the rest only, and at least what they gain is "
+        "left on the table. Expected returns are withheld."
     )
 
 

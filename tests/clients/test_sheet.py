@@ -13,9 +13,11 @@ import pytest
 from imop_engine.client_files import client_archive
 from imop_engine.clients.book import ClientBook, ClientOptions
 from imop_engine.clients.compare import compared_beliefs, compared_figures
+from imop_engine.clients.kept import keeping
 from imop_engine.clients.selection import ClientFilter, choose, chosen_ids, filter_ranges
 from imop_engine.clients.sheet import client_sheet
 from imop_engine.clients.trades import TradeRules
+from imop_engine.clients.what_if import what_if
 from imop_engine.errors import InvalidInput
 from imop_engine.report.html_client import client_page, file_name
 from imop_engine.sentences.numbers import percent_cell, points_cell
@@ -116,18 +118,47 @@ def test_without_anchors_no_return_is_said_but_trades_are(unanchored):
     assert "nan" not in client_page(book, book.ids[0], DAY).lower().replace("finan", "")
 
 
-def test_a_return_that_is_not_known_is_not_used(study):
-    held = study.decisions.to_numpy()
+def without_returns(study, asset):
+    """The study as if its portfolios did not fix the return of one asset."""
     frame = study.frame_returns.copy()
-    frame.loc[frame["asset"] == "High yield", "status"] = "bounded above"
+    frame.loc[frame["asset"] == asset, "status"] = "bounded above"
     other = replace(study)
     vars(other).update({**vars(study), "frame_returns": frame})
-    book = ClientBook.of(other, OPTIONS)
-    holders = np.flatnonzero(held[:, study.problem.names.index("High yield")] >= 0.01)
-    sheet = client_sheet(book, book.ids[holders[0]])
-    assert "High yield" in sheet.withheld[0]
-    assert sheet.trades is None
-    assert np.isnan(sheet.before.expected)
+    return other
+
+
+def test_an_asset_whose_return_is_not_known_is_kept_and_the_rest_is_judged(study):
+    book = ClientBook.of(without_returns(study, "High yield"), OPTIONS)
+    asset = study.problem.names.index("High yield")
+    place = int(np.flatnonzero(book.hidden & (book.held[:, asset] >= 0.01))[0])
+    sheet = client_sheet(book, book.ids[place])
+    assert "High yield is not known" in sheet.withheld[0]
+    assert np.isnan([sheet.before.expected, sheet.efficient.expected, sheet.after.expected]).all()
+    assert sheet.trades.changes[asset] == 0.0
+    assert sheet.efficient.risk <= sheet.before.risk * (1 + 1e-9)
+    assert sheet.efficient.gap == 0.0
+    assert sheet.after.gap == pytest.approx(sheet.before.gap - sheet.trades.gain)
+    assert book.table["gap"].iloc[place] == sheet.before.gap
+    assert np.isnan(book.table["expected_return"].iloc[place])
+    # with everything free to move it is no less, and what is not known plays no part
+    whole = ClientBook.of(study, OPTIONS)
+    assert 0.0 <= sheet.before.gap <= whole.gap[place] + 1e-9
+    theta = np.asarray(study.theta) + 5.0 * (np.arange(len(study.theta)) == asset)
+    kept = np.arange(len(theta)) == asset
+    again = keeping(study.problem, theta, book.held[place], kept)
+    assert again.gap == pytest.approx(sheet.before.gap, abs=1e-9)
+    seen = what_if(book, book.held[place])
+    assert seen.gap == pytest.approx(sheet.before.gap, abs=1e-9)
+    assert np.isnan(seen.expected)
+
+
+def test_too_many_to_judge_one_by_one_are_withheld(study, monkeypatch):
+    monkeypatch.setattr("imop_engine.clients.book.MOST_KEPT", 1)
+    book = ClientBook.of(without_returns(study, "High yield"), OPTIONS)
+    sheet = client_sheet(book, book.ids[int(np.flatnonzero(book.hidden)[0])])
+    assert "trades are withheld" in sheet.withheld[0]
+    assert sheet.trades is sheet.efficient is None
+    assert np.isnan(sheet.before.gap)
 
 
 def test_a_client_who_takes_no_part_is_refused_with_the_reason(book):
