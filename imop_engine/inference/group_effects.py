@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from imop_engine.arguments import Matrix
+from imop_engine.arguments import Matrix, Vector
 from imop_engine.inference.group_scores import Codes, ScoreModel, Scores
 
 # Eigenvalues of M, scaled to a unit diagonal, below this are zero: shift and scale of each group
@@ -101,7 +101,8 @@ class Effects:
         strata: who was compared with whom.
         centred: scores less the mean of their stratum.
         solve: from stacked sums of scores to stacked departures, (groups n) x (groups n).
-        departures: yearly returns, groups x n; mean zero over investors.
+        departures: yearly returns, groups x n; mean zero under the weights.
+        weights: share of each group among those whom the common returns were estimated from.
         covariance: of the stacked departures, clustered.
         open: which departures the portfolios do not determine, groups x n.
         by_anchors: whether the anchors fix shift and scale of all groups.
@@ -111,13 +112,18 @@ class Effects:
     centred: Matrix
     solve: Matrix
     departures: Matrix
+    weights: Vector
     covariance: Matrix
     open: NDArray[np.bool_]
     by_anchors: bool = True
 
 
 def group_effects(
-    model: ScoreModel, codes: Codes, clusters: Codes, known: NDArray[np.bool_]
+    model: ScoreModel,
+    codes: Codes,
+    clusters: Codes,
+    known: NDArray[np.bool_],
+    common: NDArray[np.bool_] | None = None,
 ) -> tuple[Effects, Effects]:
     """Departures of each group from the common returns.
 
@@ -130,6 +136,7 @@ def group_effects(
         codes: the group of each portfolio, from 0; every group has some.
         clusters: a number for each portfolio; equal numbers err together.
         known: assets whose common return is known; groups are not compared in others.
+        common: portfolios that the common returns were estimated from; None: all.
 
     Returns:
         One step from the common returns, which a test of no difference looks at; and one from each
@@ -139,8 +146,10 @@ def group_effects(
     told = (_holders(model, strata) >= LEAST_HOLDERS) & known
     rows, by_anchors = _gauge(model, np.asarray(told.all(axis=0)))
     nothing = np.zeros(told.shape)
-    first = _one_step(strata, model.at(codes, nothing, rows), told)
-    found = _one_step(strata, model.at(codes, model.own_fits(codes), rows), told)
+    counted = codes if common is None or not common.any() else codes[common]
+    weights = np.bincount(counted, minlength=strata.groups) / len(counted)
+    first = _one_step(strata, model.at(codes, nothing, rows), told, weights)
+    found = _one_step(strata, model.at(codes, model.own_fits(codes), rows), told, weights)
     return replace(first, by_anchors=by_anchors), replace(
         found, open=first.open, by_anchors=by_anchors
     )
@@ -164,14 +173,13 @@ def _gauge(model: ScoreModel, shared: NDArray[np.bool_]) -> tuple[Matrix, bool]:
     return np.array([shared / max(1, int(shared.sum())), spread]), False
 
 
-def _one_step(strata: Strata, scores: Scores, told: NDArray[np.bool_]) -> Effects:
+def _one_step(strata: Strata, scores: Scores, told: NDArray[np.bool_], weights: Vector) -> Effects:
     G, n = scores.returns.shape
     centred = strata.centred(scores.scores)
     sums = np.zeros((G, n))
     np.add.at(sums, strata.codes, centred)
     inverse, seen = _inverse(_system(strata, scores.information))
     step = (inverse @ sums.ravel()).reshape(G, n)
-    weights = np.bincount(strata.codes, minlength=G) / len(strata.codes)
     apart = np.eye(G) - weights[None, :]
     each = np.einsum("gh,hij->gihj", apart, scores.response).reshape(G * n, G * n)
     size = np.linalg.norm(each, axis=1)
@@ -180,7 +188,7 @@ def _one_step(strata: Strata, scores: Scores, told: NDArray[np.bool_]) -> Effect
     solve = each @ inverse
     departures = apart @ scores.returns + (solve @ sums.ravel()).reshape(G, n)
     return Effects(
-        strata, centred, solve, departures,
+        strata, centred, solve, departures, weights,
         solve @ _squares(strata, scores, centred, step) @ solve.T,
         (missed > OPEN * size).reshape(G, n) | ~told,
     )  # fmt: skip

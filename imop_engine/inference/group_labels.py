@@ -16,6 +16,7 @@ from imop_engine.sentences import groups as say
 YEAR, QUARTER, DATE = "year", "quarter", "date"
 MOST_GROUPS: Final = 24  # six years of quarters; more are no groups to compare
 LEAST_INVESTORS: Final = 10  # in a group that is compared
+MUCH_ASIDE: Final = 0.25  # of a group's portfolios set aside, from which on it is looked at
 YEARS: Final = 3  # dates that span fewer years are taken by quarter
 NAMES: Final = 0.5  # different values for each investor, from which on a column holds names
 

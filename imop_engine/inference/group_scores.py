@@ -124,17 +124,22 @@ class HoldingScores:
     held: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, problem: Problem, theta: Vector, Y: Matrix) -> HoldingScores:
+    def of(
+        cls, problem: Problem, theta: Vector, Y: Matrix, common: NDArray[np.bool_] | None = None
+    ) -> HoldingScores:
         """Find who tells something, and who is as bold as whom.
 
         Args:
             problem: a portfolio problem with anchors.
             theta: the common estimate, yearly returns.
             Y: one row for each portfolio, fractions of wealth.
+            common: whom the common estimate explains, and so tell the size of errors; None: all.
         """
-        info = information(efficient_frontier(problem, theta), Y)
+        frontier = efficient_frontier(problem, theta)
+        info = information(frontier, Y)
+        like = Y if common is None else Y[common]
         try:
-            noise_sd = estimate_noise(info.frontier, Y, info.projection).sd
+            noise_sd = estimate_noise(frontier, like, frontier.project(like)).sd
         except InvalidInput:  # too few residuals to tell holdings from errors: all count
             noise_sd = 0.0
         info = supported_information(info, Y, None, support_of(info, Y, noise_sd))

@@ -19,14 +19,13 @@ from scipy.special import ndtri
 from imop_engine.arguments import Vector
 from imop_engine.errors import InvalidInput
 from imop_engine.inference.group_effects import Effects, group_effects
-from imop_engine.inference.group_labels import LEAST_INVESTORS, GroupLabels
+from imop_engine.inference.group_labels import LEAST_INVESTORS, MUCH_ASIDE, GroupLabels
 from imop_engine.inference.group_scores import Codes, ScoreModel
 from imop_engine.inference.group_shrinkage import Shrunk, shrink
 from imop_engine.inference.group_test import GroupTest, asset_p_values, difference_test
 from imop_engine.sentences import groups as say
 
 SENTENCES: Final = 4  # assets that have a sentence of their own
-MUCH_ASIDE: Final = 0.25  # of a group's portfolios set aside, from which on that is said
 
 COMPARED, TOO_FEW, NOT_SEEN = "compared", "too few", "not seen"
 
@@ -100,6 +99,10 @@ class Groups:
     def sentences(self) -> tuple[str, ...]:
         """The same for an analyst to read."""
         lines = [say.difference_sentence(self.test.p_value, self.in_time, self.between)]
+        sizes = self.table.drop_duplicates("group")
+        lost = sizes.loc[sizes["set_aside"] > MUCH_ASIDE * sizes["portfolios"], "group"]
+        if len(lost) and not self.differ:
+            lines = [say.lost_sentence(list(lost), self.test.p_value)]
         for asset in self.differing[:SENTENCES]:
             rows = self.table[(self.table["asset"] == asset) & self.table["estimate"].notna()]
             told = list(zip(rows["group"], rows["estimate"], strict=True))
@@ -142,6 +145,7 @@ def compare_groups(
     clusters: Codes,
     common: CommonBeliefs,
     seed: int = 0,
+    explained: NDArray[np.bool_] | None = None,
 ) -> Groups:
     """Compare what groups of investors believe.
 
@@ -152,6 +156,7 @@ def compare_groups(
         clusters: a number for every portfolio; equal numbers err together.
         common: the estimate that all of them share.
         seed: of the labels that are dealt for the test.
+        explained: which portfolios the common estimate counts; None: all that take part.
 
     Returns:
         Beliefs by group, whether they differ, and what to know of them.
@@ -166,12 +171,14 @@ def compare_groups(
         raise InvalidInput(say.too_few_in_groups(labels.column, LEAST_INVESTORS, listed))
     some = np.isin(codes, enough)
     first, found = group_effects(
-        _only(model, some), np.searchsorted(enough, codes[some]), own[some], common.known
-    )
-    weights = np.bincount(found.strata.codes) / len(found.strata.codes)
+        _only(model, some), np.searchsorted(enough, codes[some]), own[some], common.known,
+        None if explained is None else explained[rows[some]],
+    )  # fmt: skip
     spread = float(np.std(common.returns[common.known])) if common.known.any() else 1.0
-    shrunk = shrink(found.departures, found.covariance, found.open, weights, spread or 1.0)
+    shrunk = shrink(found.departures, found.covariance, found.open, found.weights, spread or 1.0)
     aside = np.bincount(labels.codes[~kept], minlength=len(labels.names))
+    apart = np.zeros_like(kept) if explained is None else kept & ~explained
+    counted = np.bincount(labels.codes[apart], minlength=len(labels.names))
     sizes = {
         "portfolios": np.bincount(labels.codes, minlength=len(labels.names)).astype(np.int64),
         "investors": investors.astype(np.int64),
@@ -193,7 +200,7 @@ def compare_groups(
         assets,
         difference_test(first, seed),
         shrunk.overall,
-        (*labels.notes, *_notes(labels.names, enough, sizes)),
+        (*labels.notes, *_notes(labels.names, enough, sizes, counted)),
         common.anchored and found.by_anchors,
     )
 
@@ -241,11 +248,17 @@ def _table(
 
 
 def _notes(
-    names: Sequence[str], enough: Codes, sizes: dict[str, NDArray[np.int64]]
+    names: Sequence[str],
+    enough: Codes,
+    sizes: dict[str, NDArray[np.int64]],
+    counted: NDArray[np.int64],
 ) -> tuple[str, ...]:
     few = [name for code, name in enumerate(names) if code not in enough]
     notes = [say.too_few_note(few, LEAST_INVESTORS)] if few else []
     for name, total, aside in zip(names, sizes["portfolios"], sizes["set_aside"], strict=True):
         if aside > MUCH_ASIDE * total:
             notes.append(say.set_aside_note(name, int(aside), int(total)))
+    for name, total, some in zip(names, sizes["portfolios"], counted, strict=True):
+        if some:
+            notes.append(say.apart_note(name, int(some), int(total)))
     return tuple(notes)

@@ -137,6 +137,38 @@ def set_aside_note(name: str, aside: int, total: int) -> str:
     )
 
 
+def apart_note(name: str, counted: int, total: int) -> str:
+    """A group whose portfolios are unlike all others, and alike among themselves.
+
+    Args:
+        name: of the group.
+        counted: how many of its portfolios the estimate for all set aside and this one counts.
+        total: how many it has.
+    """
+    return (
+        f"{counted:,} of {total:,} portfolios of {name} are unlike those of the other groups and "
+        "were set aside from the estimate for all; they are alike among themselves, and count here."
+    )
+
+
+def lost_sentence(groups: Sequence[str], p_value: float) -> str:
+    """What can be said where much of a group takes no part and the rest does not differ.
+
+    Args:
+        groups: of which more than a quarter of the portfolios was set aside.
+        p_value: of no difference among those who take part.
+
+    >>> lost_sentence(["income"], 0.4)
+    'Whether the groups differ is open: much of income is unlike all other portfolios and was set \
+aside, and the rest differs by no more than chance would give (p = 0.40).'
+    """
+    return (
+        f"Whether the groups differ is open: much of {some(list(groups), NAMED)} is unlike all "
+        "other portfolios and was set aside, and the rest differs by no more than chance would "
+        f"give (p = {p_value:.2f})."
+    )
+
+
 def difference_sentence(p_value: float, in_time: bool, overall: float) -> str:
     """Whether groups differ at all.
 

@@ -11,6 +11,7 @@ from imop_engine.errors import ImopError
 from imop_engine.gauge import gauge_of
 from imop_engine.inference.estimators import IMPLIED
 from imop_engine.inference.group_labels import GroupLabels, group_labels
+from imop_engine.inference.group_members import alike_within
 from imop_engine.inference.group_scores import BeliefScores, HoldingScores, ScoreModel
 from imop_engine.inference.groups import CommonBeliefs, Groups, compare_groups
 from imop_engine.sentences.groups import not_learned
@@ -60,6 +61,7 @@ def study_groups(study: Study, by: str) -> Groups:
     Returns:
         Beliefs by group, and whether they differ.
     """
+    explained = None
     labels = group_labels(study.data.attributes[study.data.good].iloc[: study.rounds], by)
     Y, estimate = study.decisions.to_numpy(), study.estimate
     if estimate is None:
@@ -70,12 +72,15 @@ def study_groups(study: Study, by: str) -> Groups:
         if estimate.found.way == IMPLIED:
             raise ImopError(not_learned())
         kept, clusters = estimate.kept, estimate.clusters
+        explained = kept
         beliefs, Y = estimate.likelihood(Y), estimate.portfolios(Y)
         if beliefs is None:
-            model = HoldingScores.of(study.problem, study.theta, Y[kept])
+            kept = kept | alike_within(study.problem, Y, kept, labels.codes, estimate.found.tiny)
+            model = HoldingScores.of(study.problem, study.theta, Y[kept], explained[kept])
         else:
             model = BeliefScores.of(study.problem, Y[kept], estimate.found.tiny, beliefs)
-    return compare_groups(model, labels, kept, clusters, _common(study), study.settings.seed)
+    seed = study.settings.seed
+    return compare_groups(model, labels, kept, clusters, _common(study), seed, explained)
 
 
 def _common(study: Study) -> CommonBeliefs:

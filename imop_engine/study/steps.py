@@ -6,6 +6,7 @@ together, then the tables. Every step carries the state from which another run c
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -185,10 +186,24 @@ def require_learnable(
 
 
 def run_study(*arguments: Any, **options: Any) -> Study:
-    """All steps of `study_steps` at once."""
+    """All steps of `study_steps` at once.
+
+    Args:
+        *arguments: As `study_steps` takes them: expected returns, covariance, portfolios, settings.
+        **options: The rest of its arguments, by name.
+
+    Returns:
+        The study.
+    """
     *_, last = study_steps(*arguments, **options)
     assert last.study is not None  # the last step carries it
     return last.study
+
+
+# What help() and errors say of its arguments.
+run_study.__signature__ = inspect.signature(study_steps).replace(  # type: ignore[attr-defined]
+    return_annotation="Study"
+)
 
 
 def more_steps(

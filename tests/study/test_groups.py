@@ -134,3 +134,62 @@ def test_a_stream_that_was_not_fitted_together_has_groups_too(inputs):
     settings = imop.StudySettings(by="segment", refine=False)
     found = imop.run_study(*data, settings, **about).groups
     assert found.differ
+
+
+def paper_study(parts, seed):
+    """A study by segment of portfolios drawn part by part: (segment, how many, beliefs or None)."""
+    paper = market("paper8")
+    problem = imop.portfolio_problem(paper.covariance, names=paper.names)
+    rng = np.random.default_rng(seed)
+    drawn = [
+        rng.dirichlet(np.ones(8), count)
+        if theta is None
+        else simulate_investors(
+            problem, theta, count, noise="gaussian", noise_level=0.004, rng=rng
+        ).portfolios
+        for _, count, theta in parts
+    ]
+    segments = np.repeat([name for name, _, _ in parts], [count for _, count, _ in parts])
+    order = rng.permutation(len(segments))
+    return imop.run_study(
+        paper.returns_by_asset,
+        paper.covariance_by_asset,
+        pd.DataFrame(np.vstack(drawn)[order], columns=list(paper.names)),
+        imop.StudySettings(by="segment"),
+        attributes=pd.DataFrame({"segment": segments[order]}),
+    )
+
+
+def test_a_segment_that_is_far_from_all_others_as_a_whole_is_compared_all_the_same():
+    common = market("paper8").expected_returns
+    own = common - 0.015 * np.eye(8)[4]
+    study = paper_study([("growth", 210, common), ("income", 90, own)], 901)
+    apart = study.data.attributes["segment"].eq("income").to_numpy()
+    lost = ~study.estimate.kept
+    assert lost[apart].mean() > 0.75
+    assert not lost[~apart].any()
+    groups = study.groups
+    sizes = groups.table.drop_duplicates("group").set_index("group")
+    assert sizes.loc["income", "set_aside"] < 20
+    assert groups.differ
+    assert groups.differing[0] == "Security 5"
+    rows = groups.table.set_index(["asset", "group"])["estimate"]["Security 5"]
+    assert rows["growth"] - rows["income"] == pytest.approx(0.015, abs=0.003)
+    counted = lost[apart].sum() - sizes.loc["income", "set_aside"]
+    assert f"{counted} of 90 portfolios of income are unlike those of the other groups" in " ".join(
+        groups.notes
+    )
+    assert "set aside from the estimate for all; they are alike" in " ".join(groups.notes)
+
+
+def test_where_strangers_of_a_segment_have_nothing_in_common_the_answer_is_left_open():
+    common = market("paper8").expected_returns
+    parts = [("growth", 200, common), ("income", 50, common), ("income", 40, None)]
+    study = paper_study(parts, 902)
+    groups = study.groups
+    sizes = groups.table.drop_duplicates("group").set_index("group")
+    assert sizes.loc["income", "set_aside"] >= 36
+    assert not groups.differ
+    said = groups.sentences()[0]
+    assert "Whether the groups differ is open: much of income is unlike all other" in said
+    assert any("of 90 portfolios of income" in note for note in groups.notes)
