@@ -9,7 +9,7 @@ server start without waiting for compiled code they may not need.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from imop_engine import errors
