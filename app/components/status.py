@@ -65,6 +65,8 @@ def _under_way(state: AppState) -> None:
     if state.trouble:
         st.error(escape(state.trouble), icon=":material/error:")
     job = state.job
+    if job is not None and job.status == "finished" and not job.adopted:
+        st.rerun()  # it ended while this strip was drawn, and nothing else would look again
     if job is not None and job.status == "running" and job.trouble:
         st.warning(escape(job.trouble), icon=":material/warning:")
     if job is not None and job.status in ("running", "finished") and job.notice:

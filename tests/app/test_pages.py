@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from app_harness import (
     workbook,
     workspace,
 )
-from imop_app.components import show
+from imop_app.components import show, status
 from imop_app.components.market_source import (
     ASSET_MAP,
     COVARIANCES,
@@ -468,6 +469,33 @@ def test_stopped_and_resumed_from_the_page(monkeypatch):
     job.stop()
     job.wait(PATIENCE)
     assert job.done > done
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_is_shown_all_the_same(monkeypatch):
+    """Between a page's look for an ended run and what follows one under way it may end."""
+    drawing = threading.Event()
+    steps, lights = learning._steps, status._lights
+
+    def held(*given):
+        drawing.wait(PATIENCE)
+        yield from steps(*given)
+
+    def slow(state):
+        if state.job is not None and not drawing.is_set():
+            drawing.set()
+            state.job.wait(PATIENCE)
+            assert state.job.status == "finished"
+        return lights(state)
+
+    monkeypatch.setattr(learning, "_steps", held)
+    monkeypatch.setattr(learning, "wait_briefly", lambda job, seconds: None)
+    monkeypatch.setattr(status, "_lights", slow)
+    workspace()
+    test = page("learn")
+    test.button(key="learn_start").click().run()
+    assert drawing.is_set()
+    assert "What came out" in said(quiet(test))
+    assert state_of(test).workspace.run == JOBS.get("w-test").run
 
 
 def test_later_portfolios_continue_the_run():
