@@ -50,6 +50,12 @@ def _investors() -> imop.Problem:
     return imop.portfolio_problem(np.diag([0.04, 0.09, 0.16]), anchors={0: 0.05, 2: 0.15})
 
 
+def _limited_investors() -> imop.Problem:
+    return imop.portfolio_problem(
+        np.diag([0.04, 0.09, 0.16]), anchors={0: 0.05, 2: 0.15}, limits=[({0: 1, 1: 1}, "<=", 0.9)]
+    )
+
+
 def _two_objectives() -> imop.Problem:
     return imop.quadratic_problem(
         [np.eye(2), 2 * np.eye(2)], [[-1, 0], [0, -1]], [[-1, -1]], [-1], learn="b"
@@ -93,6 +99,11 @@ def _gap_streams() -> None:
     imop.efficiency_update(_investors(), [0.05, 0.1, 0.15], Y[0], 1.0)
 
 
+def _limits() -> None:
+    imop.efficient_frontier(_limited_investors(), [0.05, 0.1, 0.15]).project(Y)
+    imop.efficiency(_limited_investors(), [0.05, 0.1, 0.15], Y)
+
+
 def _forward() -> None:
     imop.OnlineLearner(_two_objectives(), weights=3).assign(Y[:, :2])
 
@@ -109,6 +120,7 @@ TASKS = {
     "streams": Task("Algorithms 1 and 2", _streams, ("branch and bound", "frontier")),
     "gaps": Task("return left on the table", _gaps, ("frontier",)),
     "gap streams": Task("its updates", _gap_streams, ("frontier",)),
+    "limits": Task("frontiers with limits", _limits, ("frontier", "gaps")),
     "forward": Task("quadratic problems", _forward),
     "second order": Task("the second-order learner", _second_order, ("streams",)),
     "general": Task("updates of quadratic problems", _general, ("branch and bound", "forward")),
