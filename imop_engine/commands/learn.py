@@ -214,6 +214,14 @@ class ResultOptions:
             "names each one's mandate and FILE has columns mandate and limit.",
         ),
     ] = None
+    own_caps: Annotated[
+        str | None,
+        typer.Option(
+            "--own-caps",
+            help="A column of the portfolios with each investor's own cap on every holding (40% or "
+            "0.4; empty: none).",
+        ),
+    ] = None
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on where a stopped run in --out has come to."),
@@ -227,9 +235,14 @@ class ResultOptions:
             raise InvalidInput(f"--also is {strange[0]!r}; choose among {', '.join(ALSO)}.")
         if self.also and self.out is None:
             raise InvalidInput("--also writes into the folder of the results; name it with --out.")
-        if self.mandate and (self.resume or self.also):
+        several = "--mandate" if self.mandate else "--own-caps" if self.own_caps else ""
+        if several and (self.resume or self.also):
             raise InvalidInput(
-                "--mandate learns a study of each mandate; --resume and --also are for one study."
+                f"{several} learns a study of each mandate; --resume and --also are for one study."
+            )
+        if self.mandate and self.own_caps:
+            raise InvalidInput(
+                "--mandate and --own-caps both say who is under which limits; give one of them."
             )
         if self.resume and self.out is None:
             raise InvalidInput("--resume goes on with the run in a folder; name it with --out.")
@@ -278,9 +291,12 @@ def learn(
     if out is not None:
         common.make_folder(out)
     command = common.command_line(context)
-    if results.mandate:
-        mandates = mandating.read(results.mandate, limits, market)
-        found = mandating.learn(data, mandates, settings, out, command)
+    if results.mandate or results.own_caps:
+        if results.mandate:
+            mandates = mandating.read(results.mandate, limits, market)
+        else:
+            data, *mandates = mandating.own_caps(data, str(results.own_caps))
+        found = mandating.learn(data, tuple(mandates), settings, out, command)
         mandating.say(found, out, results.as_json)
         return
     study = learning.run(data, settings, out, results.resume)
@@ -329,6 +345,7 @@ def _plain_folder(
     ]
     odd += ["truth"] * (known.truth is not None) + ["also"] * bool(results.also)
     odd += ["resume"] * results.resume + ["mandate"] * bool(results.mandate)
+    odd += ["own-caps"] * bool(results.own_caps)
     if odd:
         raise InvalidInput(
             f"--{odd[0].replace('_', '-')} is for a file that is read whole; with {option} tables "

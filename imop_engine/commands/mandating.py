@@ -51,6 +51,18 @@ def read(text: str, limits: LimitOptions, market: Market) -> tuple[str, dict[str
     return column.strip(), given
 
 
+def own_caps(data: StudyData, column: str) -> tuple[StudyData, str, dict[str, dict[str, Any]]]:
+    """Investors who have a cap of their own each, as mandates.
+
+    Args:
+        data: Moments and portfolios, with the column among the attributes.
+        column: Of each investor's cap.
+    """
+    from imop_engine.study.own_caps import by_own_caps
+
+    return by_own_caps(data, column)
+
+
 def learn(
     data: StudyData,
     mandates: tuple[str, dict[str, dict[str, Any]]],

@@ -28,3 +28,70 @@ def missing(mandates: list[str], column: str) -> str:
         f"column {column!r} names {', '.join(map(repr, mandates))}, for which no mandate is given; "
         "give its limits, or {} where it has none."
     )
+
+
+def at_cap(cap: float) -> str:
+    """The name of a mandate of investors at the same cap.
+
+    Args:
+        cap: a fraction of wealth.
+
+    >>> at_cap(0.375)
+    'cap of 37.5%'
+    """
+    return f"cap of {100 * cap:.10g}%"
+
+
+def rare_cap(mandate: str, least: int) -> str:
+    """Why an investor at a cap of the investor's own takes no part.
+
+    Args:
+        mandate: the name of the cap.
+        least: how many must share a cap.
+    """
+    return (
+        f"is at a {mandate}, which fewer than {least} investors share: what is held there says what "
+        "the cap is, and too few hold it to tell beliefs from"
+    )
+
+
+def all_at_rare_caps(column: str, count: int, least: int) -> str:
+    """Nobody is left to learn from.
+
+    Args:
+        column: of the caps.
+        count: how many investors are at a cap of their own.
+        least: how many must share a cap.
+    """
+    return (
+        f"all {count:,} investors are at the cap that column {column!r} gives them, and fewer than "
+        f"{least} share any; there is nobody to learn from. Check the column: a cap is the most that "
+        "an investor may hold of one asset, as 40% or 0.4."
+    )
+
+
+def no_column(column: str, known: list[str]) -> str:
+    """A column of caps that is not there.
+
+    Args:
+        column: what was asked for.
+        known: the columns there are.
+    """
+    return (
+        f"there is no column {column!r} with the investors' caps; the columns are "
+        f"{', '.join(known) or 'none'}."
+    )
+
+
+def no_cap(column: str, investor: str, text: str) -> str:
+    """A cell that is no cap.
+
+    Args:
+        column: of the caps.
+        investor: whose it is.
+        text: the cell.
+    """
+    return (
+        f"{text!r} in column {column!r} of investor {investor} is no cap; write it as 40% or 0.4, or "
+        "leave it empty where there is none."
+    )

@@ -126,3 +126,30 @@ def test_mandates_are_learned_together(run_here, tmp_path, monkeypatch):
     wrong = run_here("learn", *files, "--mandate", "segment=mandates.csv")
     assert wrong.returncode == 2
     assert "mandates.csv, mandate careful: the limit" in wrong.stderr
+
+
+@pytest.mark.slow
+def test_caps_of_everyones_own_come_from_a_column(run_here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drawn = run_here(
+        "simulate", "--market", "paper8", "--out", "sim", "--investors", 200, "--seed", 5
+    )
+    assert drawn.returncode == 0, drawn.stderr
+    held = pd.read_csv("sim/portfolios.csv")
+    # caps that nobody reaches, but for five who are at theirs
+    largest = held[list(market("paper8").names)].max(axis=1)
+    caps = (100 * (largest + 0.1).clip(upper=1.0)).round(1)
+    caps[:5] = (100 * largest[:5]).round(1)
+    held["own cap"] = caps.astype(str) + "%"
+    held.to_csv("held.csv", index=False)
+    files = ("--market", "paper8", "--portfolios", "held.csv")
+    done = run_here("learn", *files, "--own-caps", "own cap", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "cap not reached: 195 portfolios" in done.stdout
+    people = pd.read_csv("out/mandate-cap-not-reached/investors.csv")
+    assert len(people) >= 195
+    both = run_here("learn", *files, "--own-caps", "own cap", "--mandate", "a=b.csv")
+    assert both.returncode == 2
+    assert "--mandate and --own-caps both say who is under which limits" in both.stderr
+    wrong = run_here("learn", *files, "--own-caps", "owncap")
+    assert "there is no column 'owncap' with the investors' caps" in wrong.stderr
