@@ -7,9 +7,10 @@ one simulated study of it, with what the analyst would have and with the truth a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
@@ -20,6 +21,7 @@ from imop_engine.arguments import Matrix, Vector
 from imop_engine.simulate import draw_weights
 
 from . import departures as d
+from . import given_limits
 from .drawn_markets import TrueMarket, draw_history, draw_market, yearly_moments
 from .right_reasons import RIGHT_REASONS
 
@@ -33,6 +35,8 @@ MIDDLE: Final = (0.1, 0.9)  # of uniform weights: the ends are single assets and
 ANCHOR_HOLDERS: Final = 0.25
 ANCHOR_HOLDING: Final = 0.02
 ANCHORS_APART: Final = 0.5
+
+MANDATE: Final = "mandate"
 
 Anchors = tuple[tuple[str, float], ...]
 
@@ -70,6 +74,8 @@ class DrawnStudy:
     `history` is the table of monthly returns behind the moments where the condition has one;
     `anchors` is None where the analyst gives none and history's are taken. `efficient` is what each
     would hold on the true frontier at her weight; `contaminated` who takes no part in the model.
+    `mandates` are the limits that the analyst knows, by the label in the column MANDATE of the
+    attributes; one without a label is everybody's.
     """
 
     condition: Condition
@@ -87,6 +93,7 @@ class DrawnStudy:
     true_weights: Vector
     efficient: Matrix
     contaminated: NDArray[np.bool_]
+    mandates: Mapping[str, dict[str, Any]] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,6 +125,8 @@ def draw(condition: Condition, seed: int, investors: int | None = None) -> Drawn
         days = pd.date_range("2020-12-31", periods=int(sample.date.max()) + 1, freq="YE")
         dates = pd.Series(days[sample.date], index=ids, name="date")
         attributes = pd.DataFrame({"investor": list(ids)}, index=ids)
+    if sample.labels is not None:
+        attributes = pd.DataFrame({MANDATE: sample.labels}, index=ids)
     return DrawnStudy(
         condition,
         seed,
@@ -134,6 +143,7 @@ def draw(condition: Condition, seed: int, investors: int | None = None) -> Drawn
         sample.weights,
         sample.efficient,
         sample.contaminated,
+        sample.mandates,
     )
 
 
@@ -228,6 +238,12 @@ DEPARTURES: Final[tuple[Condition, ...]] = (
               partial(d.caps_differ, low=0.2, high=0.6)),
     Condition("half-capped", "half of the investors capped at 20 %, not told",
               partial(d.half_capped, cap=0.2)),
+    Condition("limits-given", "a cap of 40 % and a sector limit, the same for all, given",
+              given_limits.one_set),
+    Condition("mandates-given", "half of the investors under a cap of 40 % and a sector limit, "
+              "given as two mandates", given_limits.two_mandates),
+    Condition("caps-given", "caps of 20, 30 and 45 % or none, given as mandates",
+              given_limits.several_caps),
     Condition("cash-unseen", "investors hold cash that the file does not show", d.cash_unseen),
     Condition("cash-sleeve", "0 to 30 % in cash whatever the preference, shown as an asset",
               partial(d.cash_sleeve, most=0.3)),

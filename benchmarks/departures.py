@@ -6,9 +6,9 @@ deviation 0.005, cut at zero and rescaled, except where the departure is another
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,8 @@ class Sample:
 
     `efficient` is what each would hold on the true frontier at her weight, `holdings` what the file
     shows, `contaminated` who takes no part in the model at all, `investor` whose row it is and
-    `date` the number of its date where there are several.
+    `date` the number of its date where there are several. `mandates` are limits that the analyst
+    knows, and `labels` whose are which; the one label "" means everybody's.
     """
 
     market: TrueMarket
@@ -60,6 +61,8 @@ class Sample:
     contaminated: NDArray[np.bool_]
     investor: NDArray[np.int64]
     date: NDArray[np.int64] | None = field(default=None)
+    mandates: Mapping[str, dict[str, Any]] | None = None
+    labels: NDArray[np.str_] | None = None
 
 
 Departure = Callable[[Scene], Sample]

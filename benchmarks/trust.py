@@ -38,7 +38,8 @@ def engine_digest() -> str:
     found = sha256()
     engine = Path(imop_engine.__file__).parent
     here = Path(__file__).parent
-    simulator = [here / f"{name}.py" for name in ("conditions", "departures", "drawn_markets")]
+    parts = ("conditions", "departures", "given_limits", "drawn_markets")
+    simulator = [here / f"{name}.py" for name in parts]
     for path in sorted(engine.rglob("*.py")) + simulator + [here / "trust_study.py"]:
         found.update(path.read_bytes())
     return found.hexdigest()[:12]

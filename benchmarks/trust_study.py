@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from imop_engine import portfolio_problem, run_study, solve
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.results import aligned_error
-from imop_engine.study import StudySettings, study_steps
+from imop_engine.study import StudyData, StudySettings, study_steps
+from imop_engine.study.mandates import run_mandates
 
-from .conditions import DrawnStudy
+from .conditions import MANDATE, DrawnStudy
 
 IDENTIFIED: Final = "identified"
 # Errors are compared over assets that do not depend on the method: those that at least this
@@ -27,6 +28,7 @@ IDENTIFIED: Final = "identified"
 HOLDERS: Final = 0.15
 HOLDING: Final = 0.01
 FAILURE_LENGTH: Final = 300
+VERDICTS: Final = ("good", "caution", "poor")
 
 Record = dict[str, Any]
 Chosen = NDArray[np.bool_]
@@ -59,8 +61,8 @@ def study_record(drawn: DrawnStudy) -> Record:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            study = default_study(drawn)
-            found = study_findings(study)
+            several = set(drawn.mandates or {}) - {""}
+            found = mandate_findings(drawn) if several else study_findings(default_study(drawn))
     except Exception as error:  # whatever ends a study is a result here
         record["failure"] = f"{type(error).__name__}: {error}"[:FAILURE_LENGTH]
     record["seconds"] = time.perf_counter() - started
@@ -85,10 +87,41 @@ def default_study(drawn: DrawnStudy) -> Any:
     options: dict[str, Any] = {"attributes": drawn.attributes, "dates": drawn.dates}
     if drawn.history is not None and "history" in signature(study_steps).parameters:
         options["history"] = drawn.history
-    settings = StudySettings(anchors=drawn.anchors)
+    settings = StudySettings(anchors=drawn.anchors, **(drawn.mandates or {}).get("", {}))
     return run_study(
         drawn.expected_returns, drawn.covariance, drawn.portfolios, settings, **options
     )
+
+
+def mandate_findings(drawn: DrawnStudy) -> dict[str, Any]:
+    """What all mandates say together, and the worst verdict of any of them.
+
+    Mandates that do not agree are a caution by the name of "mandates".
+
+    Args:
+        drawn: What the analyst has; the truth in it is not used.
+    """
+    data = StudyData.of(
+        drawn.expected_returns, drawn.covariance, drawn.portfolios, attributes=drawn.attributes
+    )
+    settings = StudySettings(anchors=drawn.anchors)
+    found = run_mandates(data, MANDATE, drawn.mandates or {}, settings)
+    together, table = found.combined, found.returns
+    checks = {(one.name, one.severity) for each in found.studies.values() for one in each.checks}
+    worst = max(VERDICTS.index(each.verdict) for each in found.studies.values())
+    if found.sentences:
+        checks.add(("mandates", "caution"))
+        worst = max(worst, VERDICTS.index("caution"))
+    theta = table["estimate"].to_numpy() if together is None else together.theta
+    return {
+        "theta": np.asarray(theta, dtype=float).tolist(),
+        "estimate": _plain(table["estimate"]),
+        "low": _plain(table["low"]),
+        "high": _plain(table["high"]),
+        "status": [str(one) for one in table["status"]],
+        "verdict": VERDICTS[worst],
+        "checks": [list(one) for one in sorted(checks)],
+    }
 
 
 def study_findings(study: Any) -> dict[str, Any]:

@@ -218,7 +218,7 @@ def _gain(
     def scores(theta: Vector) -> Vector:
         found = information(
             efficient_frontier(frontier.problem, theta), some, ignored=support.ignored,
-            noise_sd=support.noise_sd,
+            noise_sd=support.noise_sd, holding=support.holding,
         )  # fmt: skip
         result: Vector = V.T @ found.score / share
         return result

@@ -19,13 +19,9 @@ from scipy.special import ndtri
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.inference.binding_rows import limited_response
 from imop_engine.inference.fit import outlier_threshold
-from imop_engine.inference.information import (
-    Place,
-    ScoreInformation,
-    limited_response,
-    tangent_matrix,
-)
+from imop_engine.inference.information import Place, ScoreInformation, tangent_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +99,41 @@ def price(
     return _Prices.of(info, place).of_asset(i, lam)
 
 
+def row_prices(
+    info: ScoreInformation, j: int, covariance: Matrix, noise_sd: float, level: float
+) -> Vector:
+    """By how much what a limit holds could return less before an investor left that limit.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        j: The row of the problem's arrays, the budget first.
+        covariance: Of the estimated returns.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        level: Confidence of the intervals, between 0 and 1.
+
+    Returns:
+        One yearly return for each investor at the limit who is no outlier, moved up by as many
+        standard errors as make all of them right at once.
+    """
+    frontier, distances = info.frontier, info.projection.distances
+    usual = distances <= outlier_threshold(distances)
+    sure = float(ndtri(1.0 - (1.0 - level) / max(1, len(distances))))
+    found = [np.zeros(0)]
+    for place in info.places:
+        rows = place.rows[usual[place.rows] & (info.lams[place.rows] > 0)]
+        tight = np.flatnonzero(frontier.tight[place.segment])
+        if rows.size == 0 or j not in tight or not np.any(place.direction):
+            continue
+        coefficients = frontier.problem.portfolio.rows[np.ix_(tight, place.free)]
+        if np.linalg.matrix_rank(coefficients) < len(tight):
+            continue  # what the limits that hold there cost together has no single price
+        prices, lam = _Prices.of(info, place), info.lams[rows]
+        price_, c, constant = prices.of_row(int(np.searchsorted(tight, j)), lam)
+        error = prices.errors(covariance, noise_sd).at(lam, c, constant)
+        found.append(price_ + sure * error)
+    return np.concatenate(found)
+
+
 @dataclass(frozen=True, eq=False)
 class _Prices:
     """What the prices of all assets on one stretch have in common."""
@@ -141,6 +172,15 @@ class _Prices:
         constant = float(self.risk[i] + self.rows[:, i] @ self.nu - self.begin * (c @ r))
         rho: Vector = c @ r + constant / lam
         return rho, c, constant
+
+    def of_row(self, number: int, lam: Vector) -> tuple[Vector, Vector, float]:
+        """The same of a row that holds, by its number among those: its multiplier over lam."""
+        r = self.info.frontier.theta[self.place.free]
+        c = -self.h[number]
+        # the multiplier grows along the stretch by lam c'r; the rest is what it is at the start
+        constant = float(-self.nu[number] - self.begin * (c @ r))
+        prices: Vector = c @ r + constant / lam
+        return prices, c, constant
 
     def errors(self, covariance: Matrix, noise_sd: float) -> _PriceErrors:
         """How far the prices are known, where the returns are by `covariance`."""

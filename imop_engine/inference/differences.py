@@ -16,12 +16,14 @@ from scipy.special import ndtri
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS
 from imop_engine.inference.identify import Identification
+from imop_engine.inference.row_levels import RowLevels
 
 DRAWS: Final = 4000  # of the returns, for the intervals of their ranks
 
 
 class Open(NamedTuple):
-    """How far assets that are only bounded may move the others, through the anchors."""
+    """How far the returns may move with what is only bounded: single assets, which move the others
+    through the anchors, and the levels of limits that hardly anybody is below."""
 
     response: Matrix
     down: Vector
@@ -34,10 +36,11 @@ class Open(NamedTuple):
         solved = known.estimate + known.step
         response = np.zeros((n, n)) if known.response is None else known.response
         moves = np.any(response != 0.0, axis=0)
+        levels = RowLevels.none(n) if known.levels is None else known.levels
         return cls(
-            response,
-            np.where(moves, known.low - solved, 0.0),
-            np.where(moves, known.high - solved, 0.0),
+            np.hstack([response, levels.directions.T]),
+            np.append(np.where(moves, known.low - solved, 0.0), levels.down),
+            np.append(np.where(moves, known.high - solved, 0.0), levels.up),
         )
 
     def ends(self, rows: Matrix) -> tuple[Vector, Vector]:
@@ -104,11 +107,13 @@ def ranks(known: Identification, shown: NDArray[np.bool_], seed: int = 0) -> pd.
     rng = np.random.default_rng(seed)
     drawn = middle + rng.normal(size=(DRAWS, len(order))) @ factor.T
     # a tie, of returns that anchors fix, goes by the estimates
-    places = np.argsort(np.argsort(-drawn, axis=1, kind="stable"), axis=1) + 1
-    rank = np.arange(1, len(order) + 1)
+    rank = low = high = np.arange(1, len(order) + 1)
     tail = 0.5 - 0.5 * known.level
-    low = np.quantile(places, tail, axis=0, method="lower") if len(order) else rank
-    high = np.quantile(places, 1.0 - tail, axis=0, method="higher") if len(order) else rank
+    for moved in _level_ends(known):
+        places = np.argsort(np.argsort(-drawn - moved[order], axis=1, kind="stable"), axis=1) + 1
+        if len(order):
+            low = np.minimum(low, np.quantile(places, tail, axis=0, method="lower"))
+            high = np.maximum(high, np.quantile(places, 1.0 - tail, axis=0, method="higher"))
     return pd.DataFrame(
         {
             "asset": [names[k] for k in order],
@@ -117,6 +122,16 @@ def ranks(known: Identification, shown: NDArray[np.bool_], seed: int = 0) -> pd.
             "high": np.maximum(rank, high).astype(np.int64),
         }
     )
+
+
+def _level_ends(known: Identification) -> list[Vector]:
+    """What the returns move by: nothing, and each open level of a limit to either end."""
+    n = len(known.estimate)
+    levels = RowLevels.none(n) if known.levels is None else known.levels
+    ends = [np.zeros(n)]
+    for row, down, up in zip(levels.directions, levels.down, levels.up, strict=True):
+        ends += [down * row, up * row]
+    return ends
 
 
 def _order(known: Identification, shown: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.bounds import price
 from imop_engine.inference.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_decisions
 from imop_engine.inference.information import ScoreInformation, information, supporters
+from imop_engine.inference.row_levels import rows_in_doubt
 from imop_engine.problem import Problem
 
 # An estimate from fewer investors than this, or than a tenth of a small sample, follows each of
@@ -80,6 +81,8 @@ class Support:
     investors: NDArray[np.int64]
     ignored: NDArray[np.bool_]
     noise_sd: float
+    # rows of the problem, the budget first, whose level too few tell: they hold for all
+    holding: NDArray[np.bool_] | None = None
 
 
 def least_investors(count: int) -> int:
@@ -145,11 +148,11 @@ def refine_counts(
         support = support_of(information(efficient_frontier(problem, start), Y), Y)
         if every:
             support = replace(support, ignored=problem.upper <= 0.0)
-        same = before is not None and bool(np.all(before == support.ignored))
+        same = before is not None and np.array_equal(before, left_out(support))
         if start is found.theta and same:
             break
         found = balance(problem, start, _at(problem, Y, counts, support), enough)
-        before = support.ignored
+        before = left_out(support)
     return found
 
 
@@ -230,7 +233,7 @@ def _at(
     def at(r: Vector) -> Point:
         info = information(
             efficient_frontier(problem, r), Y, counts, ignored=support.ignored,
-            noise_sd=support.noise_sd,
+            noise_sd=support.noise_sd, holding=support.holding,
         )  # fmt: skip
         usual = float(np.sqrt(np.mean(info.projection.distances**2) / problem.n))
         sums = ScoreSums(info.hessian, info.score, _loss(info, counts), float(len(Y)))
@@ -268,8 +271,18 @@ def support_of(info: ScoreInformation, Y: Matrix, noise_sd: float | None = None)
             noise_sd = estimate_noise(info.frontier, Y, info.projection).sd
         except InvalidInput:  # too few to tell: then no holding is called unclear
             noise_sd = 0.0
-    investors = supporters(info, noise_sd)
-    return Support(investors, investors < least_investors(len(Y)), noise_sd)
+    investors, least = supporters(info, noise_sd), least_investors(len(Y))
+    return Support(investors, investors < least, noise_sd, rows_in_doubt(info, noise_sd, least))
+
+
+def left_out(support: Support) -> NDArray[np.bool_]:
+    """Assets and rows that too few inform about, one after another.
+
+    Args:
+        support: Which assets enough investors hold, and which limits enough are below.
+    """
+    rows = np.zeros(0, bool) if support.holding is None else support.holding
+    return np.concatenate([support.ignored, rows])
 
 
 def supported_information(
@@ -283,9 +296,13 @@ def supported_information(
         counts: How often each row counts; None counts every row once.
         support: Which assets enough investors hold.
     """
-    if not np.any(support.ignored & (np.diag(info.hessian) > 0)):
+    told = np.any(support.ignored & (np.diag(info.hessian) > 0))
+    if not told and (support.holding is None or not support.holding.any()):
         return info
-    return information(info.frontier, Y, counts, info.projection, support.ignored, support.noise_sd)
+    return information(
+        info.frontier, Y, counts, info.projection, support.ignored, support.noise_sd,
+        support.holding,
+    )  # fmt: skip
 
 
 def _loss(info: ScoreInformation, counts: Vector | None) -> float:

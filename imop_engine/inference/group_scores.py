@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import efficient_frontier
+from imop_engine.inference.binding_rows import CLEAR
 from imop_engine.inference.estimating_equations import support_of, supported_information
 from imop_engine.inference.estimators import errors_in_holdings
 from imop_engine.inference.first_order import (
@@ -28,7 +29,7 @@ from imop_engine.inference.first_order import (
     profile_scores,
 )
 from imop_engine.inference.fit import estimate_noise
-from imop_engine.inference.information import CLEAR, ScoreInformation, information
+from imop_engine.inference.information import ScoreInformation, information
 from imop_engine.problem import Problem
 
 # Investors are compared with others of like boldness: in this many lots at most, each of about

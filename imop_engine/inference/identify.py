@@ -35,6 +35,7 @@ from imop_engine.inference.estimating_equations import (
 from imop_engine.inference.fit import Noise, estimate_noise, some_decisions
 from imop_engine.inference.held_assets import given_back, only_held
 from imop_engine.inference.information import information
+from imop_engine.inference.row_levels import RowLevels, row_levels
 from imop_engine.inference.sources import NO_ERRORS, GivenErrors, Sources
 from imop_engine.inference.uncertainty import frontier_band
 from imop_engine.problem import Problem
@@ -83,6 +84,7 @@ class Identification:
     dispersion: float | None = None  # of beliefs between investors, where that is the error model
     # what a change of each return that is only bounded does to the others, through the anchors
     response: Matrix | None = None
+    levels: RowLevels | None = None  # of what comes under a limit that hardly anybody is below
 
     @property
     def step_in_errors(self) -> float:
@@ -197,6 +199,8 @@ def identification(
     if held is not None:
         support = replace(support, ignored=~held)
     holders = unexplained(info, Y, noise.sd).sum(axis=0)
+    # where the limits hold: what is only bounded has its price there
+    priced = supported_information(info, cleaned, None, replace(support, holding=None))
     info = supported_information(info, cleaned, None, support)
     counts = Counts(len(Y), support.investors, holders, in_file(Y, noise.sd))
     sums: ScoredSums = info
@@ -205,12 +209,14 @@ def identification(
     subspace = IdentifiedSubspace.of(problem.theta, sums.hessian)
     simulated = simulate_bias(info, cleaned, subspace, support, noise.sd, seed, counts.total)
     covariance = sandwich_covariance(sums, subspace, simulated.gain, noise.sd, clusters)
+    levels = row_levels(priced, support.holding, covariance, noise.sd, level)
     if inside is not problem:  # where the other assets may be held, so that they have a price
-        info = information(efficient_frontier(problem, solution.theta), cleaned)
-    bounds = return_bounds(info, cleaned, covariance, noise.sd, level)
+        priced = information(efficient_frontier(problem, solution.theta), cleaned)
+    bounds = return_bounds(priced, cleaned, covariance, noise.sd, level)
     sources = Sources(covariance, given.covariance, given.anchors, given.ways, simulated.bias)
     return report(
         problem, r, solution, counts, subspace, sources, bounds, noise, float(level),
+        levels=levels,
     )  # fmt: skip
 
 
@@ -338,6 +344,7 @@ def report(
     noise: Noise,
     level: float,
     dispersion: float | None = None,
+    levels: RowLevels | None = None,
 ) -> Identification:
     """Intervals, statuses and sentences from what was found.
 
@@ -352,7 +359,9 @@ def report(
         noise: The error in a single holding.
         level: Confidence of the intervals.
         dispersion: Of beliefs between investors, where that is the error model.
+        levels: Of what comes under a limit that hardly anybody is below; None: there is none.
     """
+    levels = RowLevels.none(problem.n) if levels is None else levels
     gauge = gauge_of(problem.theta.equalities, problem.theta.values)
     box_low, box_high = problem.theta.lower, problem.theta.upper
     informed = np.isin(np.arange(problem.n), subspace.assets)
@@ -378,6 +387,9 @@ def report(
         np.maximum(seen_low, box_low)[estimated],
         np.minimum(seen_high, box_high)[estimated],
     )
+    fallen, risen = levels.ends()
+    low[~anchored] = np.maximum(low + fallen, box_low)[~anchored]
+    high[~anchored] = np.minimum(high + risen, box_high)[~anchored]
     low[anchored], high[anchored] = (r - outside)[anchored], (r + outside)[anchored]
     # held by some, clear of errors by too few: no more than their upper end is known
     faint = estimated & (counts.informing < least_investors(counts.total))
@@ -385,15 +397,19 @@ def report(
     status = _statuses(problem, low, high, anchored, informed, dead, faint, subspace, bounds)
     investors = np.where(informed, counts.informing, bounds.investors).astype(np.int64)
     names = problem.theta_names
-    sentences = tuple(
-        say.asset_sentence(
-            say.KnownReturn(
-                names[i], status[i], r[i], low[i], high[i], int(investors[i]),
-                int(counts.holding[i]), bool(dead[i]),
-            ),
-            counts.total, level, gauge.undetermined,
+    said = [
+        say.KnownReturn(
+            names[i], status[i], r[i], low[i], high[i], int(investors[i]),
+            int(counts.holding[i]), bool(dead[i]), levels.of_asset(i),
         )
         for i in range(problem.n)
+    ]  # fmt: skip
+    sentences = tuple(
+        say.asset_sentence(
+            _open_at_box(one, float(box_low[i]), float(box_high[i])), counts.total, level,
+            gauge.undetermined,
+        )
+        for i, one in enumerate(said)
     )  # fmt: skip
     errors = np.where(estimated, sources.errors_without_bias, np.nan)
     return Identification(
@@ -402,8 +418,18 @@ def report(
         say.direction_sentences(subspace.open_directions, names, solution.theta),
         subspace.open_directions, tuple(names[i] for i in np.flatnonzero(dead)), gauge,
         _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
-        sources, dispersion, subspace.response * uninformed,
+        sources, dispersion, subspace.response * uninformed, levels,
     )  # fmt: skip
+
+
+def _open_at_box(known: say.KnownReturn, low: float, high: float) -> say.KnownReturn:
+    """With infinite ends where the level of a limit may move the return to the edge of its box."""
+    if not known.limits:
+        return known
+    return known._replace(
+        low=-np.inf if known.low <= low else known.low,
+        high=np.inf if known.high >= high else known.high,
+    )
 
 
 def _anchor_notes(
@@ -436,7 +462,8 @@ def _statuses(
 ) -> tuple[str, ...]:
     box_low, box_high = problem.theta.lower, problem.theta.upper
     open_ = subspace.open_assets
-    above, below = bounds.high < box_high, bounds.low > box_low
+    above = (bounds.high < box_high) & (high < box_high)
+    below = (bounds.low > box_low) & (low > box_low)
     out = []
     for i in range(problem.n):
         if anchored[i]:

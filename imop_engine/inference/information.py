@@ -15,7 +15,8 @@ such money, and what it displaced would bias the returns: by up to 7 standard er
 of the paper with 1,000 investors and an error of 0.005 in each holding.
 
 An asset that hardly anybody holds beyond the noise can be ignored: investors who hold a trace of
-it count as if they did not, and those who clearly hold it do not count.
+it count as if they did not, and those who clearly hold it do not count. A limit that hardly anybody
+is below can be taken to hold for all in the same way (binding_rows.py).
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ from numpy.typing import NDArray
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import Frontier, Projection
+from imop_engine.inference.binding_rows import CLEAR, clear_of_rows, held_along
 from imop_engine.inference.fit import AT_BOUND, AT_TURN
 from imop_engine.weights import lam_of
 
-CLEAR: Final = 2.0  # noise sds by which a holding is clear of its bound
+# Of a portfolio's largest response to the returns; what moves less than that is fixed by limits.
+FIXED: Final = 1e-9
 ON_STRETCH: Final = -1
 
 
@@ -69,6 +72,7 @@ class ScoreInformation:
     ignored: NDArray[np.bool_]
     where: kernels.PlaceArrays
     counts: Vector | None  # how often each row counts; None: once
+    along: Frontier  # the frontier, with limits taken to hold where too few are below them
 
     @cached_property
     def outer(self) -> Matrix:
@@ -80,7 +84,7 @@ class ScoreInformation:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """The stretches and turning points that investors are nearest to."""
-        return tuple(_places(self.frontier, self.where, self.ignored))
+        return tuple(_places(self.along, self.where, self.ignored))
 
 
 def information(
@@ -90,11 +94,12 @@ def information(
     projection: Projection | None = None,
     ignored: NDArray[np.bool_] | None = None,
     noise_sd: float = 0.0,
+    holding: NDArray[np.bool_] | None = None,
 ) -> ScoreInformation:
     """Gather what `decisions` (a checked array) say at the returns of `frontier`.
 
     `counts` weights the rows, as a bootstrap does; `ignored` assets tell nothing, nor do those who
-    hold one clear of its bound by two `noise_sd`.
+    hold one clear of its bound by two `noise_sd`, nor those so far below a limit in `holding`.
 
     Args:
         frontier: The efficient frontier at the estimated returns.
@@ -103,6 +108,8 @@ def information(
         projection: The nearest efficient portfolio of each investor; None finds it.
         ignored: Assets that tell nothing; None: all tell something.
         noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        holding: Rows of the problem, the budget first, that are taken to hold for everybody; None:
+            each where it does.
 
     Returns:
         Sums over the investors: the information, the score and the squared scores.
@@ -115,13 +122,17 @@ def information(
     if none.any():
         at = np.flatnonzero(none)
         counted = ~np.any(clear_of_bounds(frontier, found, noise_sd, at), axis=1)
-    where = _where(frontier, lams, none, counted)
+    along = frontier
+    if holding is not None and holding.any():
+        along = held_along(frontier, holding)
+        counted &= ~np.any(clear_of_rows(frontier, found.points, noise_sd)[:, holding], axis=1)
+    where = _where(along, lams, none, counted)
     times = np.ones(T) if counts is None else np.ascontiguousarray(counts, dtype=np.float64)
     sums = kernels.ScoreSums(
         np.zeros((n, n)), np.zeros(n), np.zeros((T, n)), np.zeros((T, n), np.int8)
     )  # fmt: skip
     degrees = kernels.sum_scores(
-        frontier.path,
+        along.path,
         frontier.problem.covariance,
         frontier.problem.portfolio.rows,
         np.ascontiguousarray(frontier.theta),
@@ -130,10 +141,27 @@ def information(
         none,
         sums,
     )
+    informs = sums.informs.view(bool)
+    if frontier.tight.shape[1] > 1:
+        _only_moving(_places(along, where, none), sums, informs)
     return ScoreInformation(
-        frontier, found, lams, sums.hessian, sums.score, int(degrees), sums.each,
-        sums.informs.view(bool), none, where, counts,
+        frontier, found, lams, sums.hessian, sums.score, int(degrees), sums.each, informs, none,
+        where, counts, along,
     )  # fmt: skip
+
+
+def _only_moving(
+    places: Iterator[Place], sums: kernels.ScoreSums, informs: NDArray[np.bool_]
+) -> None:
+    """Nothing is told of assets that limits fix at all places: what is left there is rounding."""
+    moves = np.zeros(informs.shape[1], bool)
+    for place in places:
+        size = np.linalg.norm(place.slope, axis=1)
+        fixed = size <= FIXED * size.max(initial=0.0)
+        informs[np.ix_(place.rows, place.free[fixed])] = False
+        moves[place.free[~fixed]] = True
+    sums.hessian[~moves], sums.hessian[:, ~moves] = 0.0, 0.0
+    sums.score[~moves], sums.each[:, ~moves] = 0.0, 0.0
 
 
 def supporters(info: ScoreInformation, noise_sd: float) -> NDArray[np.int64]:
@@ -200,25 +228,6 @@ def tangent_matrix(covariance: Matrix, free: NDArray[np.int64]) -> Matrix:
     ones = inverse.sum(axis=1)
     result: Matrix = inverse - np.outer(ones, ones) / ones.sum()
     return (result + result.T) / 2.0
-
-
-def limited_response(frontier: Frontier, k: int, free: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-    """M on one stretch, and how the multipliers of what holds there answer to the free returns.
-
-    Args:
-        frontier: The efficient frontier at the estimated returns.
-        k: The number of the stretch.
-        free: Its free assets.
-
-    Returns:
-        M, and one row for the budget and each row that holds and says something new.
-    """
-    Q, rows = frontier.problem.covariance, frontier.problem.portfolio.rows
-    inverse = np.linalg.inv(Q[np.ix_(free, free)])
-    C = rows[np.flatnonzero(frontier.tight[k])][:, free]
-    answer = np.linalg.pinv(C @ inverse @ C.T, rcond=1e-12) @ C @ inverse
-    M = inverse - inverse @ C.T @ answer
-    return (M + M.T) / 2.0, answer
 
 
 def _where(

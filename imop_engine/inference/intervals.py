@@ -14,8 +14,9 @@ import numpy as np
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.frontier import Frontier, Projection
+from imop_engine.inference.binding_rows import limited_response
 from imop_engine.inference.fit import AT_BOUND, stretches_beside, tangents
-from imop_engine.inference.information import limited_response, tangent_matrix
+from imop_engine.inference.information import tangent_matrix
 from imop_engine.weights import lam_of, weight_of
 
 

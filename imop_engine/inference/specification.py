@@ -19,8 +19,8 @@ from imop_engine.inference.bias_simulation import (
     rounding_step,
     simulated_portfolios,
 )
+from imop_engine.inference.binding_rows import CLEAR
 from imop_engine.inference.fit import AT_BOUND
-from imop_engine.inference.information import CLEAR
 from imop_engine.inference.reporting import least_holding
 from imop_engine.weights import lam_of
 

@@ -24,7 +24,8 @@ def frontier_band(
 
     The best return at a given risk moves with the beliefs by the portfolio itself (envelope
     theorem), so its standard error is sqrt(x'Cx), turning points included. Assets that are only
-    bounded widen the band by what the frontier would be at either end of their bounds.
+    bounded, and levels of limits that hardly anybody is below, widen the band by what the frontier
+    would be at either end of their bounds.
 
     Args:
         known: What is known of each return.
@@ -49,6 +50,12 @@ def frontier_band(
         high = np.maximum(
             high, best_return(problem, np.where(uninformed, known.high, base.theta), risk)
         )
+    levels = known.levels
+    if levels is not None:
+        for row, down, up in zip(levels.directions, levels.down, levels.up, strict=True):
+            for moved in (down * row, up * row):
+                there = best_return(problem, problem.theta.nearest(base.theta + moved), risk)
+                low, high = np.minimum(low, there), np.maximum(high, there)
     return pd.DataFrame(
         {
             "weight": weights,

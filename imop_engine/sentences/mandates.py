@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from imop_engine.sentences.numbers import percent
+
 
 def disagreeing(asset: str, probability: float) -> str:
     """A return that differs between mandates by more than chance.
@@ -14,6 +16,21 @@ def disagreeing(asset: str, probability: float) -> str:
         f"What investors believe of {asset} differs between mandates by more than chance gives "
         f"(probability {probability:.1g}): a limit may be missing from one of them, or beliefs "
         "differ. Look at the mandates one by one."
+    )
+
+
+def apart_together(probability: float, apart: float) -> str:
+    """What mandates say does not agree, all that several of them know taken together.
+
+    Args:
+        probability: of so large differences by chance.
+        apart: standard deviation of beliefs between mandates that would explain them, a year.
+    """
+    return (
+        "What the mandates say does not agree by more than chance gives (probability "
+        f"{probability:.1g}): as if beliefs differed between them by {percent(apart)}. The "
+        "intervals of all mandates together include that. A limit may be missing from one of "
+        "them; look at the mandates one by one."
     )
 
 

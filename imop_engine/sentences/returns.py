@@ -27,6 +27,8 @@ class KnownReturn(NamedTuple):
     investors: int  # whose portfolios inform about it
     holders: int  # who hold it
     dead: bool  # held, but the estimate explains none of that
+    # whose assets' common level is open, and moves this return; ends are infinite at the box then
+    limits: tuple[str, ...] = ()
 
 
 def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: str) -> str:
@@ -41,7 +43,7 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
     Returns:
         One sentence or two.
     """
-    name, status, estimate, low, high, investors, holders, dead = known
+    name, status, estimate, low, high, investors, holders, dead, limits = known
     does = "does" if holders == 1 else "do"
     few = f" ({holders} {does}, too few or too little to go by)" if holders else ""
     without = total - holders
@@ -53,6 +55,13 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
         return (
             f"{name} returns {percent(estimate)}, {between(low, high)} with "
             f"{sure} confidence; {investors} of {total} investors inform about it."
+        )
+    if status == "relative" and limits:
+        return (
+            f"{name} is known only against the other assets, because too few investors are below "
+            f"a limit ({some(limits, MOST_NAMED)}) to tell how much what comes under it returns: "
+            f"{_open_interval(low, high)}, with {sure} confidence, and {percent(estimate)} in this "
+            f"estimate; {investors} of {total} investors inform about it."
         )
     if status == "relative":
         open_ = undetermined or "scale"
@@ -91,6 +100,13 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
         f"The portfolios say nothing of {name}: it may return anything between {percent(low)} and "
         f"{percent(high)}."
     )
+
+
+def _open_interval(low: float, high: float) -> str:
+    """An interval whose ends may be infinite: nothing is known there."""
+    if np.isinf(low):
+        return "nobody can say what" if np.isinf(high) else f"at most {percent(high)}"
+    return f"at least {percent(low)}" if np.isinf(high) else between(low, high)
 
 
 def direction_sentences(

@@ -1,10 +1,8 @@
 """Investors under different limits: one study for each mandate, one estimate of what all believe.
 
 Investors of one mandate share limits and so a frontier; all of them share beliefs. Each mandate is
-learned from on its own frontier, under the same anchors, and the estimates are put together by what
-each of them knows: investors of one mandate are other people than those of another, so sampling
-errors are independent, and weights are the inverse variances. What history, anchors and the
-simulation of errors leave open is common to all of them and is not averaged down.
+learned from on its own frontier, under the same anchors, and what each of them knows, differences
+between returns included, is put together (inference/combining.py).
 """
 
 from __future__ import annotations
@@ -21,17 +19,21 @@ from scipy.special import chdtrc, ndtri
 from imop_engine.arguments import Vector
 from imop_engine.errors import InvalidInput
 from imop_engine.inference.anchors import history_anchors
+from imop_engine.inference.combining import (
+    IMPROBABLE,
+    SMALLEST_ERROR,
+    Combined,
+    KnownPart,
+    combine,
+)
 from imop_engine.sentences import mandates as said
 from imop_engine.study.data import StudyData
 from imop_engine.study.outcome import Study
 from imop_engine.study.settings import StudySettings
 from imop_engine.study.steps import make_problem, steps_of
 
-KNOWN: Final = ("identified", "anchored")
-OWN: Final = ("sample", "model")  # sources of error that each mandate has for itself
-COMMON: Final = ("noise", "history", "anchors")
-# Differences this improbable by chance are told; with 20 assets in one study of five.
-IMPROBABLE: Final = 0.01
+# Sources of error that can make mandates differ: the anchors are the same for all.
+NOT_SHARED: Final = ("sample", "model", "noise", "history")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,9 @@ class MandateStudies:
 
     @cached_property
     def returns(self) -> pd.DataFrame:
-        """asset, estimate, low, high, status, mandates (how many tell it), probability.
+        """asset, estimate, low, high, status, mandates, probability.
 
+        `mandates` is how many tell the return by themselves; 0 where only several together do.
         `probability` is that of differences between mandates as large as those seen, by chance; NaN
         where fewer than two tell the return.
         """
@@ -82,60 +85,86 @@ class MandateStudies:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What differs between mandates by more than chance gives."""
+        """What differs between mandates by more than chance gives: all together, then by asset."""
+        found = self.combined
+        if found is None or not found.apart > 0.0:
+            return ()
         table = self.returns
         told = table[table["probability"] < IMPROBABLE]
-        return tuple(
-            said.disagreeing(str(row["asset"]), float(row["probability"]))
-            for _, row in told.iterrows()
-        )
+        each = zip(told["asset"].astype(str), told["probability"], strict=True)
+        together = said.apart_together(found.probability, found.apart)
+        return (together, *(said.disagreeing(asset, float(chance)) for asset, chance in each))
+
+    @cached_property
+    def combined(self) -> Combined | None:
+        """The returns by all mandates together; None where no study says how sure it is."""
+        known = [one.identification for one in self.studies.values()]
+        parts = [KnownPart.of(one) for one in known if one is not None]
+        if not parts:
+            return None
+        return combine(self._first.problem.theta.equalities, parts)
+
+    @property
+    def _first(self) -> Study:
+        return next(iter(self.studies.values()))
 
     def _one(self, place: int, rows: list[Any]) -> dict[str, Any]:
         """The return of one asset, by all mandates that tell it."""
         found: dict[str, Any] = {"asset": rows[0]["asset"]}
-        told = [
-            (row, self._variances(study, place))
-            for row, study in zip(rows, self.studies.values(), strict=True)
-            if row["status"] == "identified"
-        ]
+        tells = [study for row, study in self._with_studies(rows) if row["status"] == "identified"]
         anchored = [row for row in rows if row["status"] == "anchored"]
-        if anchored or not told:
-            lows = np.array([row["low"] for row in rows], dtype=float)
-            highs = np.array([row["high"] for row in rows], dtype=float)
+        together = self.combined
+        if anchored or together is None or not together.known()[place]:
+            low, high = _within(rows)
             one = anchored[0] if anchored else rows[0]
-            status = "anchored" if anchored else _status(rows)
-            low = np.nan if np.isnan(lows).all() else float(np.nanmax(lows))
-            high = np.nan if np.isnan(highs).all() else float(np.nanmin(highs))
-            estimate = one["estimate"] if anchored else np.nan
             return found | {
-                "estimate": estimate, "low": low, "high": high, "status": status,
+                "estimate": one["estimate"] if anchored else np.nan, "low": low, "high": high,
+                "status": "anchored" if anchored else _status(rows),
                 "mandates": len(anchored), "probability": np.nan,
             }  # fmt: skip
-        values = np.array([row["estimate"] for row, _ in told])
-        own, common = np.array([variances for _, variances in told]).T
-        share = (1.0 / own) / (1.0 / own).sum()
-        estimate = float(share @ values)
-        # own errors average out, common ones do not
-        variance = 1.0 / (1.0 / own).sum() + float(share @ np.sqrt(common)) ** 2
-        reach = float(ndtri(0.5 + 0.5 * self._level)) * np.sqrt(variance)
-        apart = float((((values - estimate) ** 2) / (own + common)).sum())
-        several = len(told) > 1
+        estimate, shift = float(together.theta[place]), float(together.shift[place])
+        level = self._first.settings.level
+        reach = float(ndtri(0.5 + 0.5 * level)) * float(np.sqrt(together.covariance[place, place]))
+        box = self._first.problem.theta
         return found | {
-            "estimate": estimate, "low": estimate - reach, "high": estimate + reach,
-            "status": "identified", "mandates": len(told),
-            "probability": float(chdtrc(len(told) - 1, apart)) if several else np.nan,
+            "estimate": estimate,
+            "low": max(estimate + min(shift, 0.0) - reach, float(box.lower[place])),
+            "high": min(estimate + max(shift, 0.0) + reach, float(box.upper[place])),
+            "status": "identified", "mandates": len(tells),
+            "probability": _chance([self._value(study, place) for study in tells]),
         }  # fmt: skip
 
-    @property
-    def _level(self) -> float:
-        return next(iter(self.studies.values())).settings.level
+    def _with_studies(self, rows: list[Any]) -> list[tuple[Any, Study]]:
+        return list(zip(rows, self.studies.values(), strict=True))
 
     @staticmethod
-    def _variances(study: Study, place: int) -> tuple[float, float]:
-        """Of one return in one study: its own, and what it shares with other mandates."""
-        parts = study.identification.sources.variances
-        own = sum(float(parts[name][place]) for name in OWN)
-        return max(own, np.finfo(float).tiny), sum(float(parts[name][place]) for name in COMMON)
+    def _value(study: Study, place: int) -> tuple[float, float]:
+        """One return in one study, and its variance but for the anchors, which all share."""
+        known = study.identification
+        assert known is not None  # an asset that is identified in it
+        parts = known.sources.variances
+        variance = sum(float(parts[name][place]) for name in NOT_SHARED)
+        return float(known.estimate[place]), max(variance, SMALLEST_ERROR**2)
+
+
+def _chance(values: list[tuple[float, float]]) -> float:
+    """The probability of differences between these values as large as they are; NaN for one."""
+    if len(values) < 2:
+        return np.nan
+    numbers, variances = np.array(values).T
+    middle = (numbers / variances).sum() / (1.0 / variances).sum()
+    return float(chdtrc(len(numbers) - 1, ((numbers - middle) ** 2 / variances).sum()))
+
+
+def _within(rows: list[Any]) -> tuple[float, float]:
+    """Where one return lies by the intervals of all mandates: in each, or, where they contradict
+    one another, in any."""
+    lows = np.array([row["low"] for row in rows], dtype=float)
+    highs = np.array([row["high"] for row in rows], dtype=float)
+    if np.isnan(lows).all() or np.isnan(highs).all():
+        return np.nan, np.nan
+    low, high = float(np.nanmax(lows)), float(np.nanmin(highs))
+    return (low, high) if low <= high else (float(np.nanmin(lows)), float(np.nanmax(highs)))
 
 
 def run_mandates(
@@ -200,6 +229,6 @@ def _error(portfolio: Vector, covariance: Any) -> float:
 
 
 def _status(rows: list[Any]) -> str:
-    """Bounded where any mandate bounds it, else as the first has it."""
+    """Bounded where any mandate bounds it, then relative, else as the first has it."""
     statuses = [str(row["status"]) for row in rows]
-    return "bounded" if "bounded" in statuses else statuses[0]
+    return next((one for one in ("bounded", "relative") if one in statuses), statuses[0])
