@@ -150,22 +150,18 @@ def combine(anchors: Matrix, parts: Sequence[KnownPart]) -> Combined:
     gains = _gains(seen, spanned, [one.own + apart**2 * np.eye(len(one.z)) for one in seen])
     # outside of what the anchors leave free all studies say the same
     outside = (np.eye(n) - basis @ basis.T) / len(parts)
-    middle = sum(part.theta for part in parts) / len(parts)
+    middle = np.mean([part.theta for part in parts], axis=0)
     unseen = basis @ hidden
     whole = [basis @ gain @ basis.T + outside for gain in gains]
-    theta = sum(T @ part.theta for T, part in zip(whole, parts, strict=True))
-    own = sum(
-        T @ (part.own + _between(one, basis, apart)) @ T.T
-        for T, part, one in zip(whole, parts, seen, strict=True)
-    )
-    shared = sum(T @ _root(part.common) for T, part in zip(whole, parts, strict=True))
-    levels = sum(T @ _root(part.anchors) for T, part in zip(whole, parts, strict=True))
-    return Combined(
-        np.asarray(theta + unseen @ (unseen.T @ middle)),
-        np.asarray(own + shared @ shared.T + levels @ levels.T),
-        np.asarray(sum(T @ part.shift for T, part in zip(whole, parts, strict=True))),
-        unseen.T, probability, apart,
-    )  # fmt: skip
+    both = list(zip(whole, parts, strict=True))
+    theta = np.sum([T @ part.theta for T, part in both], axis=0) + unseen @ (unseen.T @ middle)
+    own = [part.own + _between(one, basis, apart) for part, one in zip(parts, seen, strict=True)]
+    sampled = np.sum([T @ each @ T.T for T, each in zip(whole, own, strict=True)], axis=0)
+    shared = np.sum([T @ _root(part.common) for T, part in both], axis=0)
+    levels = np.sum([T @ _root(part.anchors) for T, part in both], axis=0)
+    shift = np.sum([T @ part.shift for T, part in both], axis=0)
+    covariance = sampled + shared @ shared.T + levels @ levels.T
+    return Combined(theta, covariance, shift, unseen.T, probability, apart)
 
 
 def _split(parts: Sequence[KnownPart], basis: Matrix) -> tuple[Matrix, Matrix]:
@@ -195,7 +191,7 @@ def _misfit(seen: Sequence[_Seen], spanned: Matrix, apart: float) -> float:
     """Squared differences between what the studies know and the best agreement, in errors."""
     covariances = [one.tested + apart**2 * np.eye(len(one.z)) for one in seen]
     gains = _gains(seen, spanned, covariances)
-    phi = sum(gain @ one.C @ one.z for gain, one in zip(gains, seen, strict=True))
+    phi = np.sum([gain @ one.C @ one.z for gain, one in zip(gains, seen, strict=True)], axis=0)
     left = [one.z - one.C.T @ phi for one in seen]
     return float(sum(e @ np.linalg.solve(W, e) for e, W in zip(left, covariances, strict=True)))
 

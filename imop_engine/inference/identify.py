@@ -371,6 +371,8 @@ def report(
     z = float(ndtri(0.5 + level / 2))
     low, high = r.copy(), r.copy()
     outside = z * np.sqrt(np.diag(sources.from_outside))
+    fallen, risen = levels.ends()
+    bounds = replace(bounds, low=bounds.low + fallen, high=bounds.high + risen)
     # assets without information first: the others follow them through the anchors
     uninformed = ~informed & ~anchored
     least = np.where(dead, box_low, np.maximum(bounds.low - outside, box_low))
@@ -380,16 +382,13 @@ def report(
     down, up = np.where(uninformed, low - solved, 0.0), np.where(uninformed, high - solved, 0.0)
     rise, fall = np.maximum(subspace.response, 0.0), np.minimum(subspace.response, 0.0)
     half = z * sources.standard_errors
-    seen_low = np.minimum(r, solved - sources.bias - half + rise @ down + fall @ up)
-    seen_high = np.maximum(r, solved - sources.bias + half + rise @ up + fall @ down)
+    seen_low = np.minimum(r, solved - sources.bias - half + rise @ down + fall @ up + fallen)
+    seen_high = np.maximum(r, solved - sources.bias + half + rise @ up + fall @ down + risen)
     estimated = informed & ~anchored
     low[estimated], high[estimated] = (
         np.maximum(seen_low, box_low)[estimated],
         np.minimum(seen_high, box_high)[estimated],
     )
-    fallen, risen = levels.ends()
-    low[~anchored] = np.maximum(low + fallen, box_low)[~anchored]
-    high[~anchored] = np.minimum(high + risen, box_high)[~anchored]
     low[anchored], high[anchored] = (r - outside)[anchored], (r + outside)[anchored]
     # held by some, clear of errors by too few: no more than their upper end is known
     faint = estimated & (counts.informing < least_investors(counts.total))
@@ -462,8 +461,7 @@ def _statuses(
 ) -> tuple[str, ...]:
     box_low, box_high = problem.theta.lower, problem.theta.upper
     open_ = subspace.open_assets
-    above = (bounds.high < box_high) & (high < box_high)
-    below = (bounds.low > box_low) & (low > box_low)
+    above, below = bounds.high < box_high, bounds.low > box_low
     out = []
     for i in range(problem.n):
         if anchored[i]:
