@@ -33,7 +33,7 @@ IMPROBABLE: Final = 0.01
 # Directions whose part outside of others is smaller than this are combinations of them.
 DEPENDENT: Final = 1e-6
 # What studies do not see may depend on the scale of their returns, and so differs a little between
-# them; a combination that they together see by no more than this is seen by none.
+# them; a combination that they together see by no more than this is called open.
 HARDLY_SEEN: Final = 0.02
 # A combination is known less exactly than this, return a year: portfolios without any error leave
 # standard errors of zero, and rounding would be a difference.
@@ -122,8 +122,8 @@ class _Seen:
     tested: Matrix
 
     @classmethod
-    def of(cls, part: KnownPart, basis: Matrix, unseen: Matrix) -> _Seen:
-        C = _complement(np.vstack([part.unknown @ basis, unseen]), basis.shape[1])
+    def of(cls, part: KnownPart, basis: Matrix) -> _Seen:
+        C = _complement(part.unknown @ basis, basis.shape[1])
         inside = basis @ C
         own = inside.T @ part.own @ inside + SMALLEST_ERROR**2 * np.eye(C.shape[1])
         return cls(C, inside.T @ part.theta, own, own + inside.T @ part.common @ inside)
@@ -138,8 +138,8 @@ def combine(anchors: Matrix, parts: Sequence[KnownPart]) -> Combined:
     """
     n = len(parts[0].theta)
     basis = _complement(anchors, n)
-    spanned, hidden = _split(parts, basis)
-    seen = [_Seen.of(part, basis, hidden.T) for part in parts]
+    seen = [_Seen.of(part, basis) for part in parts]
+    spanned, hidden = _split(seen, basis.shape[1])
     freedom = sum(len(one.z) for one in seen) - spanned.shape[1]
     probability, apart = np.nan, 0.0
     if freedom > 0:
@@ -154,7 +154,8 @@ def combine(anchors: Matrix, parts: Sequence[KnownPart]) -> Combined:
     unseen = basis @ hidden
     whole = [basis @ gain @ basis.T + outside for gain in gains]
     both = list(zip(whole, parts, strict=True))
-    theta = np.sum([T @ part.theta for T, part in both], axis=0) + unseen @ (unseen.T @ middle)
+    theta = np.sum([T @ part.theta for T, part in both], axis=0)
+    theta = theta + unseen @ (unseen.T @ (middle - theta))
     own = [part.own + _between(one, basis, apart) for part, one in zip(parts, seen, strict=True)]
     sampled = np.sum([T @ each @ T.T for T, each in zip(whole, own, strict=True)], axis=0)
     shared = np.sum([T @ _root(part.common) for T, part in both], axis=0)
@@ -164,13 +165,12 @@ def combine(anchors: Matrix, parts: Sequence[KnownPart]) -> Combined:
     return Combined(theta, covariance, shift, unseen.T, probability, apart)
 
 
-def _split(parts: Sequence[KnownPart], basis: Matrix) -> tuple[Matrix, Matrix]:
-    """What any of the studies sees of the coordinates that keep the anchors, and what none does."""
-    m = basis.shape[1]
-    sights = [_complement(part.unknown @ basis, m) for part in parts]
-    _, singular, right = np.linalg.svd(np.hstack(sights).T)
-    rank = int((singular > HARDLY_SEEN).sum())
-    return right[:rank].T, right[rank:].T
+def _split(seen: Sequence[_Seen], m: int) -> tuple[Matrix, Matrix]:
+    """What any of the studies sees of the m coordinates, and what none does, or hardly any."""
+    _, found, right = np.linalg.svd(np.hstack([one.C for one in seen]).T)
+    singular = np.zeros(m)
+    singular[: len(found)] = found
+    return right[singular > DEPENDENT].T, right[singular <= HARDLY_SEEN].T
 
 
 def _between(one: _Seen, basis: Matrix, apart: float) -> Matrix:
