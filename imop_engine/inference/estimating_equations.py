@@ -23,7 +23,12 @@ from imop_engine.gauge import gauge_of
 from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.bounds import price
 from imop_engine.inference.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_decisions
-from imop_engine.inference.information import ScoreInformation, information, supporters
+from imop_engine.inference.information import (
+    ScoreInformation,
+    capped_for_all,
+    information,
+    supporters,
+)
 from imop_engine.inference.row_levels import rows_in_doubt
 from imop_engine.problem import Problem
 
@@ -83,6 +88,18 @@ class Support:
     noise_sd: float
     # rows of the problem, the budget first, whose level too few tell: they hold for all
     holding: NDArray[np.bool_] | None = None
+    # assets at the cap for all but too few: among those that `ignored` says too few inform about
+    capped: NDArray[np.bool_] | None = None
+
+    def among(self, held: NDArray[np.bool_]) -> Support:
+        """Where the portfolios themselves say which assets are held: all of those count, however
+        few hold them clear of zero, but for those that too few hold below the cap.
+
+        Args:
+            held: assets that are held.
+        """
+        ignored = ~held if self.capped is None else ~held | self.capped
+        return replace(self, ignored=ignored)
 
 
 def least_investors(count: int) -> int:
@@ -147,7 +164,7 @@ def refine_counts(
         start = _awake(problem, Y, found.theta)
         support = support_of(information(efficient_frontier(problem, start), Y), Y)
         if every:
-            support = replace(support, ignored=problem.upper <= 0.0)
+            support = support.among(problem.upper > 0.0)
         same = before is not None and np.array_equal(before, left_out(support))
         if start is found.theta and same:
             break
@@ -272,7 +289,10 @@ def support_of(info: ScoreInformation, Y: Matrix, noise_sd: float | None = None)
         except InvalidInput:  # too few to tell: then no holding is called unclear
             noise_sd = 0.0
     investors, least = supporters(info, noise_sd), least_investors(len(Y))
-    return Support(investors, investors < least, noise_sd, rows_in_doubt(info, noise_sd, least))
+    return Support(
+        investors, investors < least, noise_sd, rows_in_doubt(info, noise_sd, least),
+        capped_for_all(info, noise_sd, least),
+    )  # fmt: skip
 
 
 def left_out(support: Support) -> NDArray[np.bool_]:

@@ -197,7 +197,7 @@ def identification(
     )
     support = support_of(info, cleaned, noise.sd)
     if held is not None:
-        support = replace(support, ignored=~held)
+        support = support.among(held)
     holders = unexplained(info, Y, noise.sd).sum(axis=0)
     # where the limits hold: what is only bounded has its price there
     priced = supported_information(info, cleaned, None, replace(support, holding=None))

@@ -172,6 +172,25 @@ def supporters(info: ScoreInformation, noise_sd: float) -> NDArray[np.int64]:
     return result
 
 
+def capped_for_all(info: ScoreInformation, noise_sd: float, least: int) -> NDArray[np.bool_]:
+    """Assets that some hold at the cap, up to errors, and that too few clearly hold below it.
+
+    A fit can always put the turning point at which such an asset leaves its cap among a few
+    investors, whose errors then look like information.
+
+    Args:
+        info: What the portfolios say at one estimate.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        least: How many must inform about an asset, and hold it below the cap.
+    """
+    caps = info.frontier.problem.upper
+    if caps.min() >= 1.0:
+        return np.zeros(len(caps), bool)
+    below = caps - info.projection.points > max(CLEAR * noise_sd, AT_BOUND)
+    result: NDArray[np.bool_] = (np.sum(info.informs & below, axis=0) < least) & (caps > 0.0)
+    return result & np.any(~below, axis=0)
+
+
 def clear_of_bounds(
     frontier: Frontier,
     found: Projection,

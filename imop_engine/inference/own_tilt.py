@@ -13,7 +13,7 @@ their tilts, each investor counted once.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -226,7 +226,7 @@ def _covariance(problem: Problem, Y: Matrix, owners: NDArray[np.int64], theta: V
     frontier = efficient_frontier(problem, theta)
     info = information(frontier, Y)
     noise_sd = estimate_noise(frontier, Y, info.projection).sd
-    support = replace(support_of(info, Y, noise_sd), ignored=problem.upper <= 0.0)
+    support = support_of(info, Y, noise_sd).among(problem.upper > 0.0)
     subspace = IdentifiedSubspace.of(problem.theta, info.hessian)
     simulated = simulate_bias(info, Y, subspace, support, noise_sd, seed=0)
     sums = _by_investor(info.scores, owners)

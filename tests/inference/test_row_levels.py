@@ -104,7 +104,7 @@ def test_a_report_shows_what_is_open(study) -> None:
 
 
 def test_only_a_limit_that_too_few_are_below_is_in_doubt() -> None:
-    tight, loose = problem_with(), problem_with(limits=[(SECTOR[0], "<=", 0.33)])
+    tight, loose = problem_with(), problem_with(limits=[(SECTOR[0], "<=", 0.45)])
     for problem, expected in ((tight, [False, True]), (loose, [False, False])):
         Y = portfolios(problem, 5, 0.001)
         info = seen_at(problem, RETURNS, Y)
@@ -172,7 +172,7 @@ def test_levels_keep_the_anchors() -> None:
     assert moved.project(Y).distances == pytest.approx(info.projection.distances, abs=1e-9)
     known = identification(problem, RETURNS, Y)
     assert set(known.status) == {"relative", "anchored"}
-    assert ((known.low <= RETURNS + 1e-12) & (RETURNS - 1e-12 <= known.high)).all()
+    assert ((known.low <= RETURNS + 1e-12) & (known.high >= RETURNS - 1e-12)).all()
 
 
 def test_ends_of_levels_follow_the_sign_of_what_they_move() -> None:
