@@ -28,6 +28,8 @@ from imop_engine.arguments import Matrix, Vector
 from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS
 from imop_engine.inference.identify import Identification
 
+# Statuses of returns that an estimate says something of; the others are only bounded.
+ESTIMATED: Final = ("identified", "anchored", "relative")
 # Agreement this improbable by chance is none.
 IMPROBABLE: Final = 0.01
 # Directions whose part outside of others is smaller than this are combinations of them.
@@ -72,8 +74,7 @@ class KnownPart:
         sources, n = known.sources, known.problem.n
         zero = np.zeros((n, n))
         unsure = UNSURE_OF_BIAS * sources.bias
-        anchored = np.array([status == "anchored" for status in known.status])
-        alone = np.isnan(known.standard_errors) & ~anchored
+        alone = np.array([status not in ESTIMATED for status in known.status])
         response = zero if known.response is None else known.response
         return cls(
             known.estimate,

@@ -124,7 +124,8 @@ def specification(
     errors = _Errors.of(frontier, Y, noise_sd)
     serial, z = _beyond_errors(frontier, Y, projection, noise_sd, errors)
     reach = min(max(LEAST_TIED, TIED * noise_sd), MOST_TIED)
-    piled, at = _piled(Y, X)
+    limited = frontier.problem.upper.min() < 1.0
+    piled, at = _piled(Y, X, errors if limited else None)
     return Specification(
         serial,
         z,
@@ -207,15 +208,18 @@ def _tied(holdings: Matrix, reach: float) -> float:
     return float(np.mean(tied))
 
 
-def _piled(Y: Matrix, X: Matrix) -> tuple[float, float]:
-    """How many more holdings stand at the most popular value than the frontier puts there, and than
-    stand beside it: a frontier that explains little leaves too few where many hold something, and
-    that is no limit."""
+def _piled(Y: Matrix, X: Matrix, errors: _Errors | None) -> tuple[float, float]:
+    """How many more holdings stand at the most popular value than the frontier puts there, with
+    errors or without, and than stand beside it: a frontier that explains little leaves too few
+    where many hold something, and that is no limit. Errors move holdings off the caps that the
+    frontier has: money that strays takes something from each of them."""
     edges = np.arange(WORTH, 1.0 + POPULAR, POPULAR)
-    seen, fitted = (
+    seen, fitted, strayed = (
         np.convolve(np.histogram(holdings, edges)[0], np.ones(2), mode="valid")
-        for holdings in (Y, X)
+        for holdings in (Y, X, X if errors is None else errors.Y)
     )
+    if errors is not None:
+        fitted = np.maximum(fitted, strayed * (len(Y) / max(1, len(errors.Y))))
     if seen.size == 0:
         return 0.0, 0.0
     around = np.pad(seen, 2)
