@@ -125,7 +125,7 @@ def draw(condition: Condition, seed: int, investors: int | None = None) -> Drawn
         days = pd.date_range("2020-12-31", periods=int(sample.date.max()) + 1, freq="YE")
         dates = pd.Series(days[sample.date], index=ids, name="date")
         attributes = pd.DataFrame({"investor": list(ids)}, index=ids)
-    if sample.labels is not None:
+    if sample.labels is not None and sample.labels.any():
         attributes = pd.DataFrame({MANDATE: sample.labels}, index=ids)
     return DrawnStudy(
         condition,

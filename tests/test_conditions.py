@@ -8,10 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from imop_benchmarks.conditions import CONDITIONS, DEPARTURES, INVESTORS, DrawnStudy, draw
+from imop_benchmarks.conditions import (
+    CONDITIONS,
+    DEPARTURES,
+    INVESTORS,
+    MANDATE,
+    DrawnStudy,
+    draw,
+)
 from imop_benchmarks.departures import CASH, ERROR, Scene, own_beliefs, with_errors
 from imop_benchmarks.drawn_markets import draw_history, random_market, yearly_moments
 from imop_engine import efficient_frontier, portfolio_problem
+from imop_engine.limits import LinearLimit
 
 EVEN, ODD = 2, 3  # a bundled market and a random one
 
@@ -30,7 +38,7 @@ def rms(values: np.ndarray) -> float:
 
 def test_every_condition_is_there_with_8_and_20_assets() -> None:
     keys = [one.key for one in DEPARTURES]
-    assert len(set(keys)) == len(keys) == 33
+    assert len(set(keys)) == len(keys) == 36
     assert {f"{key}@{n}" for key in keys for n in (8, 20)} | {"clean@30", "clean@50"} == set(
         CONDITIONS
     )
@@ -87,6 +95,34 @@ def test_a_random_market_is_realistic_and_most_of_it_is_held(assets: int) -> Non
         assert -0.05 < market.returns.min() < market.returns.max() < 0.4
         held = market.frontier.at(np.linspace(0.1, 0.9, 50)).max(axis=0) > 0.25 / assets
         assert held.mean() >= 0.65  # 0.7 on a finer grid
+
+
+@pytest.mark.parametrize("assets", [8, 20])
+def test_limits_that_are_given_are_kept_and_bind(assets: int) -> None:
+    for seed in (EVEN, ODD):
+        study = drawn("limits-given", seed, assets)
+        assert study.attributes is None
+        given = (study.mandates or {})[""]
+        (limit,) = (LinearLimit.of(one) for one in given["limits"])
+        beyond = limit.excess(study.efficient, study.names)
+        assert beyond.max() <= 1e-9
+        assert np.mean(beyond > -1e-6) > 0.3
+        assert study.efficient.max() <= given["upper"] + 1e-9
+        assert limit.excess(study.portfolios.to_numpy(), study.names).max() > 0.0  # errors
+
+
+def test_mandates_are_labelled_and_differ_in_what_they_allow() -> None:
+    for key, count in (("mandates-given", 2), ("caps-given", 4)):
+        study = drawn(key)
+        assert study.attributes is not None
+        labels = study.attributes[MANDATE]
+        assert set(labels) == set(study.mandates or {})
+        assert len(set(labels)) == count
+        assert labels.value_counts().min() >= len(labels) // count
+        for label, given in (study.mandates or {}).items():
+            most = study.efficient[labels == label].max()
+            assert most <= given.get("upper", 1.0) + 1e-9
+        assert study.efficient[labels == "free"].max() > 0.45
 
 
 def test_clean_errors_are_small_and_the_analyst_does_not_start_from_the_truth() -> None:

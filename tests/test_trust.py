@@ -213,7 +213,7 @@ def test_conditions_are_chosen_by_key_label_or_size() -> None:
 
     assert labels("clean") == ["clean@8", "clean@20", "clean@30", "clean@50"]
     assert labels("even-10@20", "clean@8") == ["even-10@20", "clean@8"]
-    assert len(labels("@8")) == 33
+    assert len(labels("@8")) == 36
     assert labels() == list(CONDITIONS)
     with pytest.raises(ValueError, match=r"there is no condition 'cleen'.*own-covariance"):
         labels("cleen")

@@ -187,8 +187,9 @@ def capped_for_all(info: ScoreInformation, noise_sd: float, least: int) -> NDArr
     if caps.min() >= 1.0:
         return np.zeros(len(caps), bool)
     below = caps - info.projection.points > max(CLEAR * noise_sd, AT_BOUND)
-    result: NDArray[np.bool_] = (np.sum(info.informs & below, axis=0) < least) & (caps > 0.0)
-    return result & np.any(~below, axis=0)
+    few = np.sum(info.informs & below, axis=0) < least
+    result: NDArray[np.bool_] = few & np.any(~below, axis=0) & (caps > 0.0)
+    return result
 
 
 def clear_of_bounds(

@@ -208,7 +208,7 @@ def _tied(holdings: Matrix, reach: float) -> float:
     return float(np.mean(tied))
 
 
-def _piled(Y: Matrix, X: Matrix, errors: _Errors | None) -> tuple[float, float]:
+def _piled(Y: Matrix, X: Matrix, errors: _Errors | None = None) -> tuple[float, float]:
     """How many more holdings stand at the most popular value than the frontier puts there, with
     errors or without, and than stand beside it: a frontier that explains little leaves too few
     where many hold something, and that is no limit. Errors move holdings off the caps that the

@@ -161,10 +161,11 @@ def _within(rows: list[Any]) -> tuple[float, float]:
     one another, in any."""
     lows = np.array([row["low"] for row in rows], dtype=float)
     highs = np.array([row["high"] for row in rows], dtype=float)
-    if np.isnan(lows).all() or np.isnan(highs).all():
-        return np.nan, np.nan
-    low, high = float(np.nanmax(lows)), float(np.nanmin(highs))
-    return (low, high) if low <= high else (float(np.nanmin(lows)), float(np.nanmax(highs)))
+    # an empty end is open
+    least, most = np.where(np.isnan(lows), -np.inf, lows), np.where(np.isnan(highs), np.inf, highs)
+    inside = float(least.max()), float(most.min())
+    low, high = inside if inside[0] <= inside[1] else (float(least.min()), float(most.max()))
+    return low if np.isfinite(low) else np.nan, high if np.isfinite(high) else np.nan
 
 
 def run_mandates(

@@ -19,6 +19,7 @@ from imop_engine.inference.specification import _piled, _serial, specification
 from imop_engine.study.checks import (
     CAUTION,
     NOTE,
+    PILED,
     POOR,
     Check,
     _fit,
@@ -428,6 +429,19 @@ def test_many_alike_are_no_cap_where_others_hold_about_as_much():
     capped = np.minimum(around, 0.12)
     assert _piled(capped, few)[0] > 1.0
     assert _piled(capped, few)[1] == pytest.approx(0.12)
+
+
+def test_errors_at_a_cap_that_was_given_are_no_other_cap():
+    """Money that strays takes something from each capped holding: they pile up beside the cap."""
+    capped = imop.efficient_frontier(imop.portfolio_problem(Q, upper=0.2), R)
+    rng = np.random.default_rng(3)
+    exact = capped.at(rng.uniform(0.1, 0.9, 150))
+    held = rescaled(np.maximum(exact + rng.normal(0.0, 0.005, exact.shape), 0.0))
+    found = capped.project(held)
+    assert _piled(held, found.points)[0] > PILED  # but for the errors that would be a cap
+    assert specification(capped, held, found, 0.005, np.arange(150)).piled < PILED
+    free = FRONTIER.project(held)
+    assert specification(FRONTIER, held, free, 0.005, np.arange(150)).piled > PILED
 
 
 def test_largest_holdings_a_tenth_apart_are_not_equal():
