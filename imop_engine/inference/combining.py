@@ -11,7 +11,8 @@ independent. What comes from the history, the anchors and the errors in holdings
 and is not averaged down. Whether the studies agree at all is one test over everything that more
 than one of them knows. Where it fails, beliefs are taken to differ between studies, by as much as
 makes the differences usual: otherwise the study with the smallest error would decide alone, though
-it may be the wrong one.
+it may be the wrong one. How far a study is from what all say then counts as an error of its own, so
+that intervals are widest where the differences are.
 """
 
 from __future__ import annotations
@@ -156,13 +157,16 @@ def combine(anchors: Matrix, parts: Sequence[KnownPart]) -> Combined:
     whole = [basis @ gain @ basis.T + outside for gain in gains]
     both = list(zip(whole, parts, strict=True))
     theta = np.sum([T @ part.theta for T, part in both], axis=0)
-    theta = theta + unseen @ (unseen.T @ (middle - theta))
-    own = [part.own + _between(one, basis, apart) for part, one in zip(parts, seen, strict=True)]
+    own = [
+        part.own + _between(one, basis, apart, theta) for part, one in zip(parts, seen, strict=True)
+    ]
     sampled = np.sum([T @ each @ T.T for T, each in zip(whole, own, strict=True)], axis=0)
     shared = np.sum([T @ _root(part.common) for T, part in both], axis=0)
     levels = np.sum([T @ _root(part.anchors) for T, part in both], axis=0)
     shift = np.sum([T @ part.shift for T, part in both], axis=0)
     covariance = sampled + shared @ shared.T + levels @ levels.T
+    # where nobody sees anything, the middle of all estimates
+    theta = theta + unseen @ (unseen.T @ (middle - theta))
     return Combined(theta, covariance, shift, unseen.T, probability, apart)
 
 
@@ -174,9 +178,14 @@ def _split(seen: Sequence[_Seen], m: int) -> tuple[Matrix, Matrix]:
     return right[singular > DEPENDENT].T, right[singular <= HARDLY_SEEN].T
 
 
-def _between(one: _Seen, basis: Matrix, apart: float) -> Matrix:
+def _between(one: _Seen, basis: Matrix, apart: float, theta: Vector) -> Matrix:
+    """What differing beliefs add to the covariance of one study: their usual size, and how far this
+    study is from all together."""
     inside = basis @ one.C
-    result: Matrix = apart**2 * (inside @ inside.T)
+    if apart <= 0.0:
+        return np.zeros((len(basis), len(basis)))
+    departure = inside @ (one.z - inside.T @ theta)
+    result: Matrix = apart**2 * (inside @ inside.T) + np.outer(departure, departure)
     return result
 
 

@@ -64,7 +64,7 @@ WORDS: Final[dict[str, str]] = {
     "dropped; 100 basis points (bp) are 1%.",
     "refused": "Status of an investor: the portfolio could not be used; the reason stands beside.",
     "relative": "Status of a return: known against the others, but not its level, because no "
-    "known return fixes that.",
+    "known return fixes that, or because nearly everybody is at a limit.",
     "risk": "Standard deviation of the yearly return: how much it swings.",
     "risk aversion": "How much return an investor wants for bearing more risk; larger means more "
     "careful. It is 2(1 − w)/w for a weight w on return.",
