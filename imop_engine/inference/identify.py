@@ -385,10 +385,11 @@ def report(
     status = _statuses(problem, low, high, anchored, informed, dead, faint, subspace, bounds)
     investors = np.where(informed, counts.informing, bounds.investors).astype(np.int64)
     names = problem.theta_names
+    ends = np.where(low <= box_low, -np.inf, low), np.where(high >= box_high, np.inf, high)
     sentences = tuple(
         say.asset_sentence(
             say.KnownReturn(
-                names[i], status[i], r[i], low[i], high[i], int(investors[i]),
+                names[i], status[i], r[i], ends[0][i], ends[1][i], int(investors[i]),
                 int(counts.holding[i]), bool(dead[i]),
             ),
             counts.total, level, gauge.undetermined,
@@ -436,7 +437,10 @@ def _statuses(
 ) -> tuple[str, ...]:
     box_low, box_high = problem.theta.lower, problem.theta.upper
     open_ = subspace.open_assets
-    above, below = bounds.high < box_high, bounds.low > box_low
+    # with the errors of covariance and anchors a bound may reach the edge of the box, and that
+    # says nothing: it is what may be believed, not what portfolios show
+    above = (bounds.high < box_high) & (high < box_high)
+    below = (bounds.low > box_low) & (low > box_low)
     out = []
     for i in range(problem.n):
         if anchored[i]:
