@@ -78,8 +78,8 @@ def known(status, **other):
         (
             known("not seen", high=np.inf),
             (
-                "3 of 9 investors hold Gold, and yet they hardly tell its return: it may be 4.00% or "
-                "more."
+                "3 of 9 investors hold Gold, and yet they hardly tell its return: it may be "
+                "4.00% or more."
             ),
         ),
         (

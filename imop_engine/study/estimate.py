@@ -114,10 +114,7 @@ class StudyEstimate:
         if self.joint.noise_sd <= EXPLAINED_NOISE:
             return None
         # the same way under the fitted covariance
-        positions = Positions.of(self.problem, self.portfolios(Y)[self.kept], self.found.tiny)
-        return fit_beliefs(
-            self.problem, positions, least_holders=least_investors(int(self.kept.sum()))
-        )
+        return beliefs_of(self.problem, self.portfolios(Y)[self.kept], self.found.tiny)
 
     def identification(self, Y: Matrix, level: float, seed: int) -> Identification:
         """Intervals around the estimate.
@@ -194,6 +191,18 @@ def estimate_study(
         _disagreement(found, joint) if own is None else own.covariance,
     )
     return StudyEstimate(found, joint, clusters, given, explained, periods, errors, adjusted)
+
+
+def beliefs_of(problem: Problem, Y: Matrix, tiny: float) -> BeliefFit:
+    """The most likely beliefs of some investors.
+
+    Args:
+        problem: with the covariance that they are fitted under.
+        Y: their portfolios, fractions of wealth.
+        tiny: holdings up to this are errors.
+    """
+    positions = Positions.of(problem, Y, tiny)
+    return fit_beliefs(problem, positions, least_holders=least_investors(len(Y)))
 
 
 WAYS: Final = {"holdings": HOLDINGS, "beliefs": BELIEFS}
