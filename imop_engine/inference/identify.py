@@ -142,6 +142,7 @@ def identification(
     given: GivenErrors = NO_ERRORS,
     held: NDArray[np.bool_] | None = None,
     whole: WholeSums | None = None,
+    reported: Matrix | None = None,
 ) -> Identification:
     """Say of each return how far `decisions` determine it, around the estimate `theta`.
 
@@ -172,6 +173,8 @@ def identification(
             estimate's own portfolios.
         whole: Sums over all investors, where `decisions` are only an even sample of them: standard
             errors are of everybody then, bias and bounds are those of the sample.
+        reported: The same portfolios as the file has them, where the others were completed or had
+            tilts taken off: who holds an asset is counted in these. None: they are the same.
 
     Returns:
         For each asset an interval, a status and a sentence; for all of them a covariance and notes.
@@ -198,7 +201,9 @@ def identification(
         support = replace(support, ignored=~held)
     holders = unexplained(info, Y, noise.sd).sum(axis=0)
     info = supported_information(info, cleaned, None, support)
-    counts = Counts(len(Y), support.investors, holders, in_file(Y, noise.sd))
+    counts = Counts(
+        len(Y), support.investors, holders, in_file(Y if reported is None else reported, noise.sd)
+    )
     sums: ScoredSums = info
     if whole is not None:
         sums, counts, noise, clusters = whole, whole.counts, whole.noise, None

@@ -125,20 +125,21 @@ class StudyEstimate:
             seed: of what is drawn.
         """
         kept, clusters = self.kept, self.clusters
+        reported = None if self.adjusted is None else Y[kept]
         Y = self.portfolios(Y)
         own = pd.factorize(clusters[kept])[0].astype(np.int64)
         beliefs = self.likelihood(Y)
         if beliefs is not None:
             return identification_of_beliefs(
                 self.problem, self.theta, Y[kept], beliefs, self.found.tiny, level, seed, own,
-                self.given,
+                self.given, reported=reported,
             )  # fmt: skip
         solution = self.found.solution.solution
         if self.joint is not None:
             solution = Refined(self.theta, 0, self.joint.converged, 0.0)
         return identification(
             self.problem, self.theta, Y[kept], level, seed=seed, solution=solution, clusters=own,
-            given=self.given, held=self.found.solution.held,
+            given=self.given, held=self.found.solution.held, reported=reported,
         )  # fmt: skip
 
 
