@@ -55,7 +55,8 @@ def portfolios(rng, traces):
         outside = np.where(rng.random(INVESTORS) < 0.2, rng.uniform(0.0, 0.08, INVESTORS), 0.0)
         outside[:3] = 0.35  # more than is allowed
         held *= ((1.0 - outside) / held.sum(axis=1))[:, None]
-        held[6:12], outside[6:12] = held[5], outside[5]  # one model portfolio for seven of them
+        for first, last in ((5, 8), (9, 13)):  # two model portfolios for seven of them
+            held[first:last], outside[first:last] = held[first], outside[first]
         table = pd.DataFrame(held, columns=HELD).assign(Gold=0.0, Unclassified=outside).round(4)
         table.insert(0, "date", pd.Timestamp(f"{2015 + number}-06-30"))
         table.insert(0, "investor", [f"Plan {i:03d}" for i in range(INVESTORS)])
