@@ -20,6 +20,7 @@ Start = Literal["efficiency", "search", "history", "zero"]
 Loss = Literal["distance", "efficiency"]
 Anchoring = Literal["history", "assets", "total", "none"]
 Errors = Literal["auto", "holdings", "beliefs"]
+Risks = Literal["fitted", "history"]
 Relation = Literal["<=", ">=", "="]
 Algorithm = Literal["accelerated", "full", "newton"]
 
@@ -169,6 +170,7 @@ class LearnSettings:
     loss: Loss = "distance"
     trim: bool = True  # set investors aside whom no common frontier explains
     errors: Errors = "auto"  # what keeps investors from the frontier
+    risks: Risks = "fitted"  # which covariance the estimate is under
     known_errors: tuple[tuple[str, float], ...] = ()  # asset and standard error; others are exact
     total: float | None = None  # yearly return of the average portfolio, where anchoring is "total"
     total_error: float = 0.0  # its standard error; 0: exact

@@ -31,7 +31,12 @@ from imop_engine.report.frames_trust import (
     sources_table,
 )
 from imop_engine.report.html import html_report
-from imop_engine.sentences.numbers import why_no_aversion, why_not_explained
+from imop_engine.sentences.numbers import (
+    MOST_AVERSE,
+    no_aversion,
+    why_no_aversion,
+    why_not_explained,
+)
 from imop_engine.study.data import Reading, StudyData
 from imop_engine.study.estimate import estimate_study
 from imop_engine.study.outcome import Study
@@ -89,7 +94,7 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     """
     tables = {
         "returns": study.frame_returns,
-        "investors": study.frame_investors,
+        "investors": _told_aversions(study.frame_investors),
         "frontier": study.frame_frontier,
         "distribution": study.frame_distribution,
         "checks": checks_table(study.checks),
@@ -102,6 +107,21 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
         tables["limits"] = study.limit_prices.table()
     fitted = fitted_covariance(study)
     return tables if fitted is None else {**tables, "covariance": fitted}
+
+
+def _told_aversions(investors: pd.DataFrame) -> pd.DataFrame:
+    """The investors without risk aversions that are no numbers to give, each with the reason.
+
+    Args:
+        investors: `Study.frame_investors`.
+    """
+    ends = ["risk_aversion", "risk_aversion_low", "risk_aversion_high"]
+    told = investors.assign(**investors[ends].where(investors[ends] <= MOST_AVERSE))
+    known = investors["risk_aversion"].dropna()
+    whys = known.map(no_aversion)
+    lacking = whys[whys != ""]
+    told.loc[lacking.index, "reason"] = lacking
+    return told
 
 
 def export_study(study: Study, path: Path | str) -> Path:

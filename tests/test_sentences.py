@@ -68,6 +68,27 @@ def known(status, **other):
                 "anything between 4.00% and 6.00%."
             ),
         ),
+        (
+            known("not seen", holders=0, low=-np.inf, high=np.inf),
+            (
+                "The portfolios say nothing of Gold: 9 of 9 investors do not hold it, and they "
+                "rule no return out."
+            ),
+        ),
+        (
+            known("not seen", high=np.inf),
+            (
+                "3 of 9 investors hold Gold, and yet they hardly tell its return: it may be "
+                "4.00% or more."
+            ),
+        ),
+        (
+            known("identified", low=-np.inf),
+            (
+                "Gold returns 5.00%, 6.00% or less with 95% confidence; 7 of 9 investors inform "
+                "about it."
+            ),
+        ),
     ],
 )
 def test_what_is_known_of_an_asset(one, said):

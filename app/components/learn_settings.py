@@ -9,7 +9,7 @@ import streamlit as st
 
 from imop_app.components import anchor_settings
 from imop_app.services import learning
-from imop_app.settings import GRIDS, Algorithm, Errors, Grid, LearnSettings, Loss, Start
+from imop_app.settings import GRIDS, Algorithm, Errors, Grid, LearnSettings, Loss, Risks, Start
 from imop_app.state import AppState, place
 from imop_engine.sentences.words import word
 
@@ -39,6 +39,13 @@ ERRORS: Final[dict[Errors, str]] = {
     "holdings": "Errors in holdings",
     "beliefs": "Beliefs of their own",
 }
+RISKS: Final[dict[Risks, str]] = {
+    "fitted": "Fitted with the returns",
+    "history": "As the history has them",
+}
+RISKS_HELP = "A covariance from a history is an estimate. Fitted: portfolios and history tell it "
+RISKS_HELP += "together, where that explains other investors better. As the history has them: the "
+RISKS_HELP += "history's own, and its error makes the intervals wider."
 ERRORS_HELP = "Errors in holdings: all believe the same, and what is held is a little off. Beliefs "
 ERRORS_HELP += "of their own: each believes in returns around the common ones."
 LEVELS: Final = (0.8, 0.9, 0.95, 0.99)
@@ -64,7 +71,7 @@ def choose(state: AppState) -> LearnSettings:
             loss, algorithm, grid = _method(before)
         with st.expander("Advanced", icon=":material/settings:"):
             start, rate, level, refine = _advanced(before)
-            trim, errors = _departures(before)
+            trim, errors, risks = _departures(before)
     after = replace(
         known,
         algorithm=algorithm,
@@ -76,6 +83,7 @@ def choose(state: AppState) -> LearnSettings:
         loss=loss,
         trim=trim,
         errors=errors,
+        risks=risks,
     )
     if after != before:
         state.choose_learning(after)
@@ -159,8 +167,8 @@ def _advanced(before: LearnSettings) -> tuple[Start, float, float, bool]:
     return start, rate, level, refine
 
 
-def _departures(before: LearnSettings) -> tuple[bool, Errors]:
-    """What the fit of all portfolios makes of those who are not on the frontier."""
+def _departures(before: LearnSettings) -> tuple[bool, Errors, Risks]:
+    """What the fit of all portfolios makes of those who are not on the frontier, and of risks."""
     errors = st.segmented_control(
         "What keeps investors from the frontier",
         list(ERRORS),
@@ -178,4 +186,14 @@ def _departures(before: LearnSettings) -> tuple[bool, Errors]:
         help="Investors whom no common frontier explains take no part in the fit of all "
         "portfolios together; the result says who they are and what they would change.",
     )
-    return trim, errors
+    risks = st.segmented_control(
+        "Risks",
+        list(RISKS),
+        format_func=RISKS.__getitem__,
+        default=before.risks,
+        key="learn_risks",
+        required=True,
+        wrap=True,
+        help=RISKS_HELP,
+    )
+    return trim, errors, risks

@@ -9,7 +9,7 @@ import streamlit as st
 
 from imop_app.components import show
 from imop_app.components.anchor_settings import ANCHORINGS
-from imop_app.components.learn_settings import ALGORITHMS, ERRORS, LOSSES, STARTS
+from imop_app.components.learn_settings import ALGORITHMS, ERRORS, LOSSES, RISKS, STARTS
 from imop_app.components.market_source import COVARIANCES, GAPS
 from imop_app.run_record import RunRecord
 from imop_app.settings import LearnSettings, MarketSettings
@@ -93,6 +93,7 @@ def _learning(learn: LearnSettings) -> dict[str, str]:
         "All portfolios fitted together": YES[used.refine],
         "Outliers set aside": YES[used.trim],
         "What keeps investors from the frontier": ERRORS[used.errors],
+        "Risks": RISKS[used.risks],
     }
     if used.loss == "efficiency":  # it has one exact update, and no weights to try
         del found["Algorithm"], found["Weights tried"]

@@ -90,6 +90,7 @@ def study_settings(settings: Settings, data: Market, people: Investors | None) -
         refine=learn.refine,
         trim=learn.trim,
         errors=learn.errors,
+        risks=learn.risks,
     )
 
 

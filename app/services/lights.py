@@ -199,6 +199,9 @@ def _run_press(check: dict[str, str], record: RunRecord, workspace: Workspace) -
         return Press("See who they are", "page", "preferences")
     if name == "investors":
         return Press("Add investors", "page", "investors")
+    if name == "refit":
+        kept = replace(learn, risks="history")
+        return Press("Take risks from the history", "learn", kept, learns=True)
     if name == "box":
         return Press("Remove the bounds", "market", (("bounds", None),), learns=True)
     if name == "anchors":

@@ -200,6 +200,7 @@ def command_line(record: RunRecord, location: str, study: Study | None = None) -
     parts += ["--level", f"{learn.level:g}"]
     parts += ["--refine" if learn.refine else "--no-refine"]
     parts += ["--trim" if learn.trim else "--no-trim", "--errors", learn.errors]
+    parts += ["--risks", learn.risks]
     if study is not None and study.settings.by is not None:
         parts += ["--by", study.settings.by]
     unsure = dict(learn.known_errors)

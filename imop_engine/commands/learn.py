@@ -179,6 +179,13 @@ class LearningOptions:
             "their own), or auto, by what the portfolios show."
         ),
     ] = "auto"
+    risks: Annotated[
+        str,
+        typer.Option(
+            help="Which covariance the estimate is under: fitted (together with the returns, where "
+            "that explains other investors better) or history (the history's own)."
+        ),
+    ] = "fitted"
     by: Annotated[
         str | None,
         typer.Option(
@@ -400,6 +407,7 @@ def _settings(
         refine=learner.refine,
         trim=learner.trim,
         errors=learner.errors,
+        risks=learner.risks,
         by=learner.by,
         level=learner.level,
         seed=learner.seed,

@@ -78,6 +78,7 @@ def identification_of_beliefs(
     clusters: NDArray[np.int64] | None,
     given: GivenErrors,
     whole: WholeBeliefs | None = None,
+    reported: Matrix | None = None,
 ) -> Identification:
     """What is known of each return where investors differ in their beliefs.
 
@@ -93,6 +94,8 @@ def identification_of_beliefs(
         given: how far the covariance and the anchors are known.
         whole: sums over all investors, where `Y` is only an even sample of them, and `fit` its own:
             standard errors are of everybody then, bias and bounds are those of the sample.
+        reported: the same portfolios as the file has them, where the others were completed or had
+            tilts taken off: who holds an asset is counted in these. None: they are the same.
     """
     beliefs = fit.beliefs if whole is None else whole.beliefs
     at = anchored(problem, beliefs)
@@ -109,6 +112,8 @@ def identification_of_beliefs(
     bounds = return_bounds(info, Y, sample, max(strays, 1e-6), level)
     positions = Positions.of(problem, Y, tiny)
     holding = (positions.held | positions.capped).sum(axis=0)
+    if reported is not None:
+        holding = (tiny < reported).sum(axis=0)
     lost = np.where(fit.informed, 0, unexplained(info, Y, noise.sd).sum(axis=0))
     counts = Counts(len(Y), positions.held.sum(axis=0), lost, holding)
     if whole is not None:

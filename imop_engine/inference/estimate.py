@@ -233,7 +233,8 @@ def _explained(
     clusters: NDArray[np.int64],
 ) -> dict[str, float]:
     step = -(-len(Y) // COMPARED)
-    some, own = Y[::step], clusters[::step]
+    rows = np.lexsort((*Y.T[::-1], clusters))[::step]  # whatever order they came in
+    some, own = Y[rows], clusters[rows]
     sides = np.random.default_rng(0).integers(0, 2, int(own.max(initial=0)) + 1)[own]
     if min(np.sum(sides == 0), np.sum(sides == 1)) < FEW_TO_COMPARE:
         return {}

@@ -60,9 +60,10 @@ class Groups:
         names: of all groups, in order.
         in_time: whether they follow one another in time.
         table: group, portfolios, investors, set_aside, asset, estimate, low, high, difference,
-            difference_low, difference_high, own, status: one row for each group and asset. Yearly
-            returns; `estimate` is shrunk to the common one, `difference` is what it departs from
-            that by, `own` the group's estimate by itself. NaN where a group tells nothing.
+            difference_low, difference_high, own, status, apart: one row for each group and asset.
+            Yearly returns; `estimate` is shrunk to the common one, `difference` is what it departs
+            from that by, `own` the group's estimate by itself. NaN where a group tells nothing.
+            `apart` is how many portfolios count here although the estimate for all set them aside.
         assets: asset, common, between (standard deviation between groups beyond chance, yearly),
             p_value (how likely chance gives as much in this asset).
         test: whether groups differ at all.
@@ -122,6 +123,7 @@ class Groups:
                     "portfolios": int(row["portfolios"]),
                     "investors": int(row["investors"]),
                     "set_aside": int(row["set_aside"]),
+                    "apart": int(row["apart"]),
                     "compared": row["status"] != TOO_FEW,
                 }
                 for _, row in sizes.iterrows()
@@ -178,11 +180,11 @@ def compare_groups(
     shrunk = shrink(found.departures, found.covariance, found.open, found.weights, spread or 1.0)
     aside = np.bincount(labels.codes[~kept], minlength=len(labels.names))
     apart = np.zeros_like(kept) if explained is None else kept & ~explained
-    counted = np.bincount(labels.codes[apart], minlength=len(labels.names))
     sizes = {
         "portfolios": np.bincount(labels.codes, minlength=len(labels.names)).astype(np.int64),
         "investors": investors.astype(np.int64),
         "set_aside": aside.astype(np.int64),
+        "apart": np.bincount(labels.codes[apart], minlength=len(labels.names)).astype(np.int64),
     }
     assets = pd.DataFrame(
         {
@@ -200,7 +202,7 @@ def compare_groups(
         assets,
         difference_test(first, seed),
         shrunk.overall,
-        (*labels.notes, *_notes(labels.names, enough, sizes, counted)),
+        (*labels.notes, *_notes(labels.names, enough, sizes)),
         common.anchored and found.by_anchors,
     )
 
@@ -242,23 +244,21 @@ def _table(
         )
         block["own"], block["status"] = own, status
         blocks.append(block)
-    order = ["group", "portfolios", "investors", "set_aside", "asset"]
+    first, last = ["group", "portfolios", "investors", "set_aside", "asset"], ["apart"]
     table = pd.concat(blocks, ignore_index=True)
-    return table[[*order, *(name for name in table.columns if name not in order)]]
+    rest = [name for name in table.columns if name not in (*first, *last)]
+    return table[[*first, *rest, *last]]
 
 
 def _notes(
-    names: Sequence[str],
-    enough: Codes,
-    sizes: dict[str, NDArray[np.int64]],
-    counted: NDArray[np.int64],
+    names: Sequence[str], enough: Codes, sizes: dict[str, NDArray[np.int64]]
 ) -> tuple[str, ...]:
     few = [name for code, name in enumerate(names) if code not in enough]
     notes = [say.too_few_note(few, LEAST_INVESTORS)] if few else []
     for name, total, aside in zip(names, sizes["portfolios"], sizes["set_aside"], strict=True):
         if aside > MUCH_ASIDE * total:
             notes.append(say.set_aside_note(name, int(aside), int(total)))
-    for name, total, some in zip(names, sizes["portfolios"], counted, strict=True):
+    for name, total, some in zip(names, sizes["portfolios"], sizes["apart"], strict=True):
         if some:
             notes.append(say.apart_note(name, int(some), int(total)))
     return tuple(notes)

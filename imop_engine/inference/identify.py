@@ -144,6 +144,7 @@ def identification(
     given: GivenErrors = NO_ERRORS,
     held: NDArray[np.bool_] | None = None,
     whole: WholeSums | None = None,
+    reported: Matrix | None = None,
 ) -> Identification:
     """Say of each return how far `decisions` determine it, around the estimate `theta`.
 
@@ -174,6 +175,8 @@ def identification(
             estimate's own portfolios.
         whole: Sums over all investors, where `decisions` are only an even sample of them: standard
             errors are of everybody then, bias and bounds are those of the sample.
+        reported: The same portfolios as the file has them, where the others were completed or had
+            tilts taken off: who holds an asset is counted in these. None: they are the same.
 
     Returns:
         For each asset an interval, a status and a sentence; for all of them a covariance and notes.
@@ -202,7 +205,9 @@ def identification(
     # where the limits hold: what is only bounded has its price there
     priced = supported_information(info, cleaned, None, replace(support, holding=None))
     info = supported_information(info, cleaned, None, support)
-    counts = Counts(len(Y), support.investors, holders, in_file(Y, noise.sd))
+    counts = Counts(
+        len(Y), support.investors, holders, in_file(Y if reported is None else reported, noise.sd)
+    )
     sums: ScoredSums = info
     if whole is not None:
         sums, counts, noise, clusters = whole, whole.counts, whole.noise, None
@@ -396,19 +401,17 @@ def report(
     status = _statuses(problem, low, high, anchored, informed, dead, faint, subspace, bounds)
     investors = np.where(informed, counts.informing, bounds.investors).astype(np.int64)
     names = problem.theta_names
-    said = [
-        say.KnownReturn(
-            names[i], status[i], r[i], low[i], high[i], int(investors[i]),
-            int(counts.holding[i]), bool(dead[i]), levels.of_asset(i),
-        )
-        for i in range(problem.n)
-    ]  # fmt: skip
+    # what only the box of possible returns ends is open
+    ends = np.where(low <= box_low, -np.inf, low), np.where(high >= box_high, np.inf, high)
     sentences = tuple(
         say.asset_sentence(
-            _open_at_box(one, float(box_low[i]), float(box_high[i])), counts.total, level,
-            gauge.undetermined,
+            say.KnownReturn(
+                names[i], status[i], r[i], ends[0][i], ends[1][i], int(investors[i]),
+                int(counts.holding[i]), bool(dead[i]), levels.of_asset(i),
+            ),
+            counts.total, level, gauge.undetermined,
         )
-        for i, one in enumerate(said)
+        for i in range(problem.n)
     )  # fmt: skip
     errors = np.where(estimated, sources.errors_without_bias, np.nan)
     return Identification(
@@ -419,16 +422,6 @@ def report(
         _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
         sources, dispersion, subspace.response * uninformed, levels,
     )  # fmt: skip
-
-
-def _open_at_box(known: say.KnownReturn, low: float, high: float) -> say.KnownReturn:
-    """With infinite ends where the level of a limit may move the return to the edge of its box."""
-    if not known.limits:
-        return known
-    return known._replace(
-        low=-np.inf if known.low <= low else known.low,
-        high=np.inf if known.high >= high else known.high,
-    )
 
 
 def _anchor_notes(
@@ -461,7 +454,10 @@ def _statuses(
 ) -> tuple[str, ...]:
     box_low, box_high = problem.theta.lower, problem.theta.upper
     open_ = subspace.open_assets
-    above, below = bounds.high < box_high, bounds.low > box_low
+    # with the errors of covariance and anchors a bound may reach the edge of the box, and that
+    # says nothing: it is what may be believed, not what portfolios show
+    above = (bounds.high < box_high) & (high < box_high)
+    below = (bounds.low > box_low) & (low > box_low)
     out = []
     for i in range(problem.n):
         if anchored[i]:

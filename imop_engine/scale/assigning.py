@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -26,6 +27,7 @@ from imop_engine.inference.information import clear_of_bounds, information
 from imop_engine.problem import Problem
 from imop_engine.results import risk_aversion
 from imop_engine.scale.looks import Columns, HoldingsOrder, Lot
+from imop_engine.sentences.numbers import MOST_AVERSE, no_aversion
 from imop_engine.study.data import LEARNED, REFUSED
 from imop_engine.study.outcome import OUTLIER
 
@@ -158,14 +160,18 @@ def _table(rows: Any, kept: NDArray[np.bool_], projection: Any, columns: Columns
 
     status = np.full(total, REFUSED, dtype=object)
     status[good] = np.where(kept, LEARNED, OUTLIER)
+    averse = risk_aversion(projection.weights)
+    whys = np.array(rows.reasons(columns.assets), dtype=object)
+    whys[np.flatnonzero(good)[averse > MOST_AVERSE]] = no_aversion(np.inf)
+    reasons = pa.array(whys, pa.string())
     cells = {
         "row": pa.array(np.arange(rows.first + 1, rows.first + total + 1)),
         **{name: rows.also[name] for name in columns.also if name in rows.also},
         "weight": spread(projection.weights),
-        "risk_aversion": spread(risk_aversion(projection.weights)),
+        "risk_aversion": pc.if_else(pc.equal(reasons, ""), spread(averse), None),
         "distance": spread(projection.distances),
         "status": pa.array(status, pa.string()),
-        "reason": pa.array(rows.reasons(columns.assets), pa.string()),
+        "reason": reasons,
     }
     return pa.table(cells)
 

@@ -16,64 +16,6 @@ class Finding(NamedTuple):
     remedy: str
 
 
-def noise(sd: float, limit: float) -> Finding:
-    """Holdings lie far from the fitted frontier.
-
-    Args:
-        sd: error in a single holding, fractions of wealth.
-        limit: up to which intervals were seen to hold.
-    """
-    return Finding(
-        sentence=(
-            f"A holding is typically {percent(sd)} of the portfolio away from what one common "
-            f"frontier explains; up to {percent(limit)} the intervals were seen to hold in "
-            "simulated studies, beyond it less often."
-        ),
-        remedy=(
-            "Learn from groups of investors who may believe different things, or read the "
-            "returns as an order rather than as numbers."
-        ),
-    )
-
-
-def noise_in_held(sd: float) -> Finding:
-    """Departures from the frontier are only in what investors hold.
-
-    Args:
-        sd: error in a single holding, fractions of wealth.
-    """
-    return Finding(
-        sentence=(
-            f"Holdings are typically {percent(sd)} of the portfolio away from what one common "
-            "frontier explains, and yet nobody holds traces of what it leaves out: these are "
-            "errors that grow with the holding, or choices. The intervals take them for "
-            "independent errors of one size, and held less often in simulated studies."
-        ),
-        remedy="Take the intervals for the least that is open; ranks are surer than levels.",
-    )
-
-
-def noise_uneven(ratio: float) -> Finding:
-    """Some investors err far more than others.
-
-    Args:
-        ratio: relative variance of their squared distances over that of errors of one size, the
-            furthest one in a hundred left at its limit.
-    """
-    return Finding(
-        sentence=(
-            "Some investors err more than others: even with the furthest left out of account, "
-            f"squared distances to the frontier vary {ratio:.1f} times as much as errors of one "
-            "size make them. Holdings may be rescaled from a part of the wealth (cash that is not "
-            "shown), or come from several sources."
-        ),
-        remedy=(
-            "Give whole portfolios, cash included; take the returns of assets held in small "
-            "amounts for less sure than their intervals."
-        ),
-    )
-
-
 def unexplained(share: float) -> Finding:
     """One frontier explains little of what investors hold."""
     return Finding(
@@ -295,30 +237,6 @@ def anchors_loose(error: float) -> Finding:
             f"error): levels and risk aversions hang on it{rest}"
         ),
         remedy="Give two returns that you can defend (with their error), or a longer history.",
-    )
-
-
-def covariance_contradicted(asset: str, before: float, after: float, periods: float) -> Finding:
-    """The portfolios are explained by a covariance that the history all but rules out.
-
-    Args:
-        asset: whose volatility the fit changed most.
-        before: its volatility by the history, a year.
-        after: the fitted one.
-        periods: how many periods the history has.
-    """
-    return Finding(
-        sentence=(
-            "The covariance that explains these portfolios best is one that the history of "
-            f"{periods:.0f} periods all but rules out; the volatility of {asset}, say, becomes "
-            f"{percent(after)} where the history has {percent(before)}. Something else than "
-            "expected return and the history's risk decides what is held, and the fit takes a "
-            "part of it for risk."
-        ),
-        remedy=(
-            "Take risks from the history; learn from groups of investors with the same mandate, "
-            "and read these returns as an order rather than as numbers."
-        ),
     )
 
 

@@ -132,13 +132,13 @@ def set_aside_note(name: str, aside: int, total: int) -> str:
         total: how many it has.
     """
     return (
-        f"{aside:,} of {total:,} portfolios of {name} were set aside as unlike all others, and say "
-        "nothing here; without trimming they would take part."
+        f"{aside:,} of {total:,} portfolios of {name} were set aside as unlike those that one "
+        "frontier explains, and say nothing here; without trimming they would take part."
     )
 
 
 def apart_note(name: str, counted: int, total: int) -> str:
-    """A group whose portfolios are unlike all others, and alike among themselves.
+    """A group whose portfolios the estimate for all does not explain, and which are alike.
 
     Args:
         name: of the group.
@@ -146,8 +146,8 @@ def apart_note(name: str, counted: int, total: int) -> str:
         total: how many it has.
     """
     return (
-        f"{counted:,} of {total:,} portfolios of {name} are unlike those of the other groups and "
-        "were set aside from the estimate for all; they are alike among themselves, and count here."
+        f"{counted:,} of {total:,} portfolios of {name} are unlike those that the estimate for all "
+        "explains and were set aside from it; they are alike among themselves, and count here."
     )
 
 
@@ -159,13 +159,13 @@ def lost_sentence(groups: Sequence[str], p_value: float) -> str:
         p_value: of no difference among those who take part.
 
     >>> lost_sentence(["income"], 0.4)
-    'Whether the groups differ is open: much of income is unlike all other portfolios and was set \
-aside, and the rest differs by no more than chance would give (p = 0.40).'
+    'Whether the groups differ is open: much of income was set aside as unlike the portfolios that \
+one frontier explains, and the rest differs by no more than chance would give (p = 0.40).'
     """
     return (
-        f"Whether the groups differ is open: much of {some(list(groups), NAMED)} is unlike all "
-        "other portfolios and was set aside, and the rest differs by no more than chance would "
-        f"give (p = {p_value:.2f})."
+        f"Whether the groups differ is open: much of {some(list(groups), NAMED)} was set aside as "
+        "unlike the portfolios that one frontier explains, and the rest differs by no more than "
+        f"chance would give (p = {p_value:.2f})."
     )
 
 

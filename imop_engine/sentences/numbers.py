@@ -138,6 +138,16 @@ def why_no_aversion(risk_aversion: float) -> str:
     )
 
 
+def no_aversion(risk_aversion: float) -> str:
+    """Why an investor's row has no risk aversion; empty where it has one.
+
+    >>> no_aversion(2.5), no_aversion(1e12)[:42]
+    ('', 'no risk aversion: at a weight on return th')
+    """
+    why = why_no_aversion(risk_aversion)
+    return f"no risk aversion: {why}" if why else ""
+
+
 def some(names: Sequence[str], most: int) -> str:
     """The first names of a list and how many more there are.
 

@@ -22,7 +22,7 @@ class KnownReturn(NamedTuple):
     name: str
     status: str  # anchored, identified, relative, bounded (above, below), not seen
     estimate: float
-    low: float
+    low: float  # infinite where nothing but the box of possible returns ends the interval
     high: float
     investors: int  # whose portfolios inform about it
     holders: int  # who hold it
@@ -53,7 +53,7 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
         return f"{name} returns {percent(estimate)}, because an anchor says so{unfit * dead}."
     if status == "identified":
         return (
-            f"{name} returns {percent(estimate)}, {between(low, high)} with "
+            f"{name} returns {percent(estimate)}, {_reach(low, high)} with "
             f"{sure} confidence; {investors} of {total} investors inform about it."
         )
     if status == "relative" and limits:
@@ -67,7 +67,7 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
         open_ = undetermined or "scale"
         return (
             f"{name} is known only against the other assets, because the {open_} of the returns is "
-            f"open: at that of this estimate it returns {percent(estimate)}, {between(low, high)} "
+            f"open: at that of this estimate it returns {percent(estimate)}, {_reach(low, high)} "
             f"with {sure} confidence; {investors} of {total} investors inform about it."
         )
     if status == "bounded above":
@@ -93,12 +93,12 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
         )
     if holders:
         return (
-            f"{holders} of {total} investors hold {name}, and yet they hardly tell its return: it "
-            f"may be anything between {percent(low)} and {percent(high)}."
+            f"{holders} of {total} investors hold {name}, and yet they hardly tell its return: "
+            f"{_open_reach(low, high)}."
         )
     return (
-        f"The portfolios say nothing of {name}: it may return anything between {percent(low)} and "
-        f"{percent(high)}."
+        f"The portfolios say nothing of {name}: {without} of {total} investors do not hold it, and "
+        f"{_open_reach(low, high)}."
     )
 
 
@@ -107,6 +107,25 @@ def _open_interval(low: float, high: float) -> str:
     if np.isinf(low):
         return "nobody can say what" if np.isinf(high) else f"at most {percent(high)}"
     return f"at least {percent(low)}" if np.isinf(high) else between(low, high)
+
+
+def _reach(low: float, high: float) -> str:
+    """An interval of which an end may be open."""
+    if np.isfinite(low) and np.isfinite(high):
+        return between(low, high)
+    if np.isfinite(low):
+        return f"{percent(low)} or more"
+    return (
+        f"{percent(high)} or less" if np.isfinite(high) else "with both ends of its interval open"
+    )
+
+
+def _open_reach(low: float, high: float) -> str:
+    """What is left of an interval that tells next to nothing."""
+    if not (np.isfinite(low) or np.isfinite(high)):
+        return "they rule no return out"
+    said = _reach(low, high)
+    return f"it may be {'anything ' if said.startswith('between') else ''}{said}"
 
 
 def direction_sentences(

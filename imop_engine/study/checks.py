@@ -19,6 +19,7 @@ from imop_engine.inference.first_order import anchored
 from imop_engine.inference.reporting import DROPPED, LARGEST
 from imop_engine.inference.specification import Specification
 from imop_engine.sentences import checks as say
+from imop_engine.sentences import departures
 from imop_engine.sentences.numbers import some
 from imop_engine.study.data import MONTHS
 
@@ -120,7 +121,7 @@ def _fit(study: Study, add: Add) -> None:
     estimate = study.estimate
     noise_sd = study.noise_sd
     if noise_sd is not None and noise_sd > NOISE:
-        add("noise", CAUTION, say.noise(noise_sd, NOISE))
+        add("noise", CAUTION, departures.noise(_away(study), noise_sd, NOISE, _order_open(study)))
     elif (
         noise_sd is not None
         and noise_sd > NOISE_IN_HELD
@@ -128,7 +129,7 @@ def _fit(study: Study, add: Add) -> None:
         and study.own_tilts is None
         and not study.specification.only_rounded
     ):
-        add("noise", CAUTION, say.noise_in_held(noise_sd))
+        add("noise", CAUTION, departures.noise_in_held(_away(study), noise_sd, _order_open(study)))
     if estimate is None:
         add("together", CAUTION, say.not_together())
     explained = study.explained_elsewhere
@@ -189,18 +190,40 @@ def _given(study: Study, add: Add) -> None:
         add("history", CAUTION, say.few_periods(periods, study.problem.n, per_year))
     if estimate is None:
         return
-    G = study.problem.theta
-    fit = estimate.found.solution.beliefs
-    if fit is not None and anchored(study.problem, fit.beliefs).dispersion <= 0.0:
+    if _reversed(study):
         add("anchors", POOR, say.anchors_reversed())
-        return
-    covariance = estimate.anchor_covariance
-    if covariance is not None and len(G.values) == 2:
-        apart = float(G.values[1] - G.values[0])
-        error = float(np.sqrt(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1]))
-        loose = error / abs(apart) if apart else np.inf
-        if loose > LOOSE:
-            add("anchors", CAUTION, say.anchors_loose(loose))
+    elif _loose(study) > LOOSE:
+        add("anchors", CAUTION, say.anchors_loose(_loose(study)))
+
+
+def _reversed(study: Study) -> bool:
+    """Whether the anchors have the returns the wrong way round."""
+    fit = None if study.estimate is None else study.estimate.found.solution.beliefs
+    return fit is not None and anchored(study.problem, fit.beliefs).dispersion <= 0.0
+
+
+def _loose(study: Study) -> float:
+    """Error of the difference between two anchors as a share of it; 0 where they are exact."""
+    covariance = None if study.estimate is None else study.estimate.anchor_covariance
+    values = study.problem.theta.values
+    if covariance is None or len(values) != 2:
+        return 0.0
+    apart = float(values[1] - values[0])
+    error = float(np.sqrt(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1]))
+    return error / abs(apart) if apart else np.inf
+
+
+def _order_open(study: Study) -> bool:
+    """Whether it is open which way round the returns are, so that not even ranks can be read."""
+    return _reversed(study) or _loose(study) > say.SIGN_OPEN
+
+
+def _away(study: Study) -> float:
+    """How far a holding is from the nearest efficient portfolio's, root mean square over assets and
+    over those who take part: what the distances in the table of investors show."""
+    distances = study.fit.investors["distance"].to_numpy()
+    part = distances if study.estimate is None else distances[study.estimate.kept]
+    return float(np.sqrt(np.mean(part**2) / study.problem.n))
 
 
 def _refitted(study: Study, add: Add) -> None:
@@ -215,7 +238,11 @@ def _refitted(study: Study, add: Add) -> None:
     most = int(np.argmax(np.abs(np.log(after / before))))
     changed = float(before[most]), float(after[most])
     name = study.problem.names[most]
-    add("refit", CAUTION, say.covariance_contradicted(name, *changed, periods))
+    add(
+        "refit",
+        CAUTION,
+        departures.covariance_contradicted(name, *changed, periods, _order_open(study)),
+    )
 
 
 def _coverage(study: Study, add: Add) -> None:
@@ -235,7 +262,7 @@ def _shape(study: Study, shape: Specification, add: Add) -> None:
     small = study.noise_sd is not None and study.noise_sd <= NOISE
     uneven = shape.uneven > UNEVEN and shape.uneven_z > UNEVEN_ERRORS
     if uneven and small and estimate is not None and not _nothing_strays(study):
-        add("noise", CAUTION, say.noise_uneven(shape.uneven))
+        add("noise", CAUTION, departures.noise_uneven(shape.uneven))
     if shape.piled > PILED and (shape.step is None or shape.step < COARSE):
         add("caps", CAUTION, say.capped(shape.piled, shape.piled_at))
     elif shape.tied > TIED:

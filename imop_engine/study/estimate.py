@@ -36,7 +36,7 @@ from imop_engine.inference.sources import GivenErrors
 from imop_engine.problem import Problem
 from imop_engine.progress import note, stretch
 from imop_engine.study.data import StudyData
-from imop_engine.study.settings import StudySettings
+from imop_engine.study.settings import FITTED, StudySettings
 
 # Errors in holdings up to this are what is left once the covariance is right.
 EXPLAINED_NOISE: Final = 0.02
@@ -114,10 +114,7 @@ class StudyEstimate:
         if self.joint.noise_sd <= EXPLAINED_NOISE:
             return None
         # the same way under the fitted covariance
-        positions = Positions.of(self.problem, self.portfolios(Y)[self.kept], self.found.tiny)
-        return fit_beliefs(
-            self.problem, positions, least_holders=least_investors(int(self.kept.sum()))
-        )
+        return beliefs_of(self.problem, self.portfolios(Y)[self.kept], self.found.tiny)
 
     def identification(self, Y: Matrix, level: float, seed: int) -> Identification:
         """Intervals around the estimate.
@@ -128,20 +125,21 @@ class StudyEstimate:
             seed: of what is drawn.
         """
         kept, clusters = self.kept, self.clusters
+        reported = None if self.adjusted is None else Y[kept]
         Y = self.portfolios(Y)
         own = pd.factorize(clusters[kept])[0].astype(np.int64)
         beliefs = self.likelihood(Y)
         if beliefs is not None:
             return identification_of_beliefs(
                 self.problem, self.theta, Y[kept], beliefs, self.found.tiny, level, seed, own,
-                self.given,
+                self.given, reported=reported,
             )  # fmt: skip
         solution = self.found.solution.solution
         if self.joint is not None:
             solution = Refined(self.theta, 0, self.joint.converged, 0.0)
         return identification(
             self.problem, self.theta, Y[kept], level, seed=seed, solution=solution, clusters=own,
-            given=self.given, held=self.found.solution.held,
+            given=self.given, held=self.found.solution.held, reported=reported,
         )  # fmt: skip
 
 
@@ -172,13 +170,15 @@ def estimate_study(
     with stretch(0.0, alone / 2.0):
         found = estimate_from(Y, stream)
     with stretch(alone / 2.0, alone):
-        owners = pd.factorize(_ids(data, Y))[0].astype(np.int64)
+        names = _ids(data, Y)
+        owners = _numbered(pd.factorize(names)[0].astype(np.int64), Y, names)
         found, adjusted = adjusted_estimate(Y, found, estimate_from, periods is None, owners)
     Y = Y if adjusted is None else adjusted.portfolios
     own = None if adjusted is None else adjusted.own
     with stretch(alone, max(alone, JOINT_TO)):
         # tilts follow what another covariance would explain: the two are not fitted together
-        joint, explained = _joint(found, Y, clusters, periods if own is None else None)
+        fitted = own is None and settings.risks == FITTED
+        joint, explained = _joint(found, Y, clusters, periods if fitted else None)
     if explained is not None and explained < found.explained[IMPLIED]:
         # nothing learned explains as much as the average portfolio: that is what is shown
         joint, explained = None, found.explained[IMPLIED]
@@ -194,25 +194,57 @@ def estimate_study(
     return StudyEstimate(found, joint, clusters, given, explained, periods, errors, adjusted)
 
 
+def beliefs_of(problem: Problem, Y: Matrix, tiny: float) -> BeliefFit:
+    """The most likely beliefs of some investors.
+
+    Args:
+        problem: with the covariance that they are fitted under.
+        Y: their portfolios, fractions of wealth.
+        tiny: holdings up to this are errors.
+    """
+    positions = Positions.of(problem, Y, tiny)
+    return fit_beliefs(problem, positions, least_holders=least_investors(len(Y)))
+
+
 WAYS: Final = {"holdings": HOLDINGS, "beliefs": BELIEFS}
 
 
 def investor_clusters(data: StudyData, Y: Matrix) -> NDArray[np.int64]:
     """A number for each portfolio: the same for the same investor, and for a portfolio that comes
-    again to the last digit where holdings are not rounded.
+    again to the last digit where holdings are not rounded. The numbers follow what is held, so that
+    halves drawn by them do not depend on the order in which the portfolios came.
 
     Args:
         data: investors with their names.
         Y: the portfolios that take part, in stream order.
     """
-    own = pd.factorize(_ids(data, Y))[0].astype(np.int64)
+    names = _ids(data, Y)
+    own = pd.factorize(names)[0].astype(np.int64)
     if reporting_step(Y) is not None:
-        return own
+        return _numbered(own, Y, names)
     rows = np.ascontiguousarray(np.round(Y, 9))
     keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     _, first, same = np.unique(keys, return_index=True, return_inverse=True)
     several = (Y > 0).sum(axis=1) > 1  # whoever holds one asset alone holds what others do
-    return np.where(several, own[first[same]], own).astype(np.int64)
+    shared = np.where(several, own[first[same]], own).astype(np.int64)
+    return _numbered(shared, Y, names)
+
+
+def _numbered(own: NDArray[np.int64], Y: Matrix, names: NDArray[np.object_]) -> NDArray[np.int64]:
+    """Clusters numbered from zero by what their investors hold, then by name, in any order of rows.
+
+    Args:
+        own: a number for each portfolio, equal where it is the same investor.
+        Y: the portfolios.
+        names: whose they are.
+    """
+    called = pd.factorize(names.astype(str), sort=True)[0]
+    place = np.empty(len(Y), dtype=np.int64)
+    place[np.lexsort((called, *np.round(Y, 9).T[::-1]))] = np.arange(len(Y))
+    codes = pd.factorize(own)[0]
+    first = np.full(int(codes.max(initial=-1)) + 1, len(Y))
+    np.minimum.at(first, codes, place)
+    return np.argsort(np.argsort(first)).astype(np.int64)[codes]
 
 
 def _ids(data: StudyData, Y: Matrix) -> NDArray[np.object_]:

@@ -16,6 +16,7 @@ from imop_engine.inference.group_scores import BeliefScores, HoldingScores, Scor
 from imop_engine.inference.groups import CommonBeliefs, Groups, compare_groups
 from imop_engine.sentences.groups import not_learned
 from imop_engine.study.data import StudyData
+from imop_engine.study.estimate import beliefs_of
 
 if TYPE_CHECKING:  # it asks for its groups here
     from imop_engine.study.outcome import Study
@@ -73,12 +74,14 @@ def study_groups(study: Study, by: str) -> Groups:
             raise ImopError(not_learned())
         kept, clusters = estimate.kept, estimate.clusters
         explained = kept
-        beliefs, Y = estimate.likelihood(Y), estimate.portfolios(Y)
+        beliefs, Y, tiny = estimate.likelihood(Y), estimate.portfolios(Y), estimate.found.tiny
+        kept = kept | alike_within(study.problem, Y, kept, labels.codes, clusters, tiny)
         if beliefs is None:
-            kept = kept | alike_within(study.problem, Y, kept, labels.codes, estimate.found.tiny)
             model = HoldingScores.of(study.problem, study.theta, Y[kept], explained[kept])
         else:
-            model = BeliefScores.of(study.problem, Y[kept], estimate.found.tiny, beliefs)
+            if (kept != explained).any():  # of these portfolios, too
+                beliefs = beliefs_of(study.problem, Y[kept], tiny)
+            model = BeliefScores.of(study.problem, Y[kept], tiny, beliefs)
     seed = study.settings.seed
     return compare_groups(model, labels, kept, clusters, _common(study), seed, explained)
 

@@ -31,7 +31,7 @@ from imop_engine.sentences import sensitivity as say
 from imop_engine.study.estimate import anchor_covariance, estimate_study
 from imop_engine.study.opening import efficiency_opening
 from imop_engine.study.outcome import KNOWN, Study
-from imop_engine.study.settings import StudySettings
+from imop_engine.study.settings import FITTED, StudySettings
 from imop_engine.study.steps import make_problem
 
 # Covariances that differ by less than this share of the largest entry are the same.
@@ -284,6 +284,9 @@ def _covariance_jobs(study: Study) -> Iterator[Job]:
     if study.estimate is not None and study.estimate.joint is not None:
         plain = replace(market, history=None, months=None)
         yield say.COVARIANCE, say.AS_IT_IS, partial(_again, study, market=plain)
+    if study.settings.risks != FITTED and study.estimate is not None and study.estimate.periods:
+        settings = replace(study.settings, risks=FITTED)
+        yield say.COVARIANCE, say.FITTED, partial(_again, study, settings=settings)
     if market.history is None:
         return
     own = market.covariance

@@ -16,6 +16,8 @@ from imop_engine.limits import Limits, linear_limits
 
 STARTS: Final = ("efficiency", "search", "history", "zero")
 ERRORS: Final = ("auto", "holdings", "beliefs")
+FITTED, OF_HISTORY = "fitted", "history"
+RISKS: Final = (FITTED, OF_HISTORY)
 
 Portfolio = tuple[tuple[str, float], ...]  # (asset, share) pairs
 # An asset or a portfolio, its known return, and the standard error of that; 0 is exactly.
@@ -53,6 +55,9 @@ class StudySettings:
         errors: what keeps investors from the frontier: "holdings" (errors in what is held),
             "beliefs" (each believes in returns of her own), or "auto", by what explains investors
             better that were not fitted to.
+        risks: which covariance the estimate is under: "fitted" together with the returns where a
+            history of known length is behind it and other investors are then explained better, or
+            "history", the history's own, whose error is then in the intervals alone.
         by: compare groups of investors: a column of what is known of them, or "year" or "quarter"
             of the portfolios' dates. None: no groups.
         level: confidence level of the intervals.
@@ -76,6 +81,7 @@ class StudySettings:
     refine: bool = True
     trim: bool = True
     errors: str = "auto"
+    risks: str = FITTED
     by: str | None = None
     level: float = 0.95
     seed: int = 0
@@ -90,6 +96,11 @@ class StudySettings:
         if self.errors not in ERRORS:
             raise InvalidInput(
                 f"there is no error model {self.errors!r}; choose one of {', '.join(ERRORS)}."
+            )
+        if self.risks not in RISKS:
+            raise InvalidInput(
+                f"risks cannot be {self.risks!r}; choose one of {', '.join(RISKS)}: fitted "
+                "together with the returns, or as the history has them."
             )
         object.__setattr__(self, "upper", _caps(self.upper))
         object.__setattr__(self, "lower", _floors(self.lower))

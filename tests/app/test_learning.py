@@ -350,11 +350,13 @@ def test_live_tables_hold_what_the_charts_draw():
 def test_trimming_error_model_and_errors_of_anchors_reach_the_engine():
     learn = LearnSettings(
         "assets", (("Security 1", 0.1791), ("Security 7", 0.0352)), trim=False, errors="beliefs",
+        risks="history",
         known_errors=(("Security 7", 0.01),),
     )  # fmt: skip
     of = state(learn=learn)
     settings = learning.study_settings(of.settings, market("paper8"), None)
     assert (settings.trim, settings.errors) == (False, "beliefs")
+    assert settings.risks == "history"
     assert settings.anchors == (("Security 1", 0.1791, 0.0), ("Security 7", 0.0352, 0.01))
     assert learn.used == learn
     assert LearnSettings(known_errors=(("Security 7", 0.01),)).used == LearnSettings()

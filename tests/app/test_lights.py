@@ -251,6 +251,14 @@ def test_groups_are_compared_by_the_button():
     assert press == Press("Compare groups by segment", "groups", "segment")
 
 
+def test_risks_are_taken_from_the_history_by_the_button():
+    of = made(investors=SMALL)
+    record(of, "caution", "refit")
+    press = three(of)[2].press
+    assert (press.label, press.learns) == ("Take risks from the history", True)
+    assert press.change == replace(LearnSettings(start="zero"), risks="history")
+
+
 def test_changed_choices_make_the_result_amber_with_learn_again():
     of = made(investors=SMALL)
     record(of, "note", "duplicates")

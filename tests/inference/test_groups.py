@@ -330,3 +330,23 @@ def test_what_is_not_known_of_all_is_not_said_of_groups():
     rows = found.table[found.table["asset"] == PAPER.names[5]]
     assert (rows["status"] == "not seen").all()
     assert rows[["estimate", "low", "high", "difference", "own"]].isna().all(axis=None)
+
+
+def test_a_group_of_which_nobody_is_in_the_common_estimate_departs_from_the_others_in_full():
+    """It has no weight in the common returns, so these are the other group's alone."""
+    codes, moved = np.repeat([0, 1], [160, 80]), -0.015 * np.eye(8)[4]
+    Y = who_differ(codes, 0.0, moved, 11)
+    labels = group_labels(pd.DataFrame({"of": np.array(["a", "b"])[codes]}), "of")
+    everyone, told = np.ones(240, dtype=bool), {}
+    for name, explained in (("others", codes == 0), ("all", None)):
+        found = compare_groups(
+            beliefs_model(Y), labels, everyone, np.arange(240), common(), explained=explained
+        )
+        rows = found.table.set_index(["group", "asset"])
+        told[name] = rows["difference"].xs(PAPER.names[4], level="asset")
+        assert rows.loc["b", "apart"].unique().tolist() == [0 if explained is None else 80]
+    assert told["others"]["a"] == pytest.approx(0.0, abs=1e-9)
+    assert told["others"]["b"] == pytest.approx(moved[4], abs=0.004)
+    assert told["all"]["a"] > 0.002, "with both in it, the common return lies between them"
+    apart = {name: one["b"] - one["a"] for name, one in told.items()}
+    assert apart["others"] == pytest.approx(apart["all"], rel=0.1)

@@ -82,6 +82,9 @@ def test_rounding_decides_nothing_at_a_turning_point():
 @pytest.mark.parametrize(
     ("dead", "low", "high", "status"),
     [
+        (False, -np.inf, 1.2, "not seen"),  # beyond the box, which is no bound of theirs
+        (False, -0.2, 1.2, "not seen"),
+        (False, -0.2, 0.1, "bounded above"),
         (False, -np.inf, np.inf, "not seen"),
         (False, -np.inf, 0.1, "bounded above"),
         (False, 0.1, np.inf, "bounded below"),
@@ -96,11 +99,26 @@ def test_the_status_of_an_asset_without_information(dead, low, high, status):
     problem = SimpleNamespace(n=1, theta=SimpleNamespace(lower=np.zeros(1), upper=np.ones(1)))
     subspace = SimpleNamespace(open_assets=np.zeros(1, bool))
     found = identify._statuses(
-        problem, np.zeros(1), np.ones(1), np.zeros(1, bool), np.zeros(1, bool),
-        np.array([dead]), np.zeros(1, bool), subspace,
+        problem, np.array([max(low, 0.0)]), np.array([min(high, 1.0)]), np.zeros(1, bool),
+        np.zeros(1, bool), np.array([dead]), np.zeros(1, bool), subspace,
         bounds.Bounds(np.array([low]), np.array([high]), np.ones(1)),
     )  # fmt: skip
     assert found == (status,)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.7), (0.3, 1.0)])
+def test_a_bound_that_errors_push_to_the_edge_of_the_box_is_none(low, high):
+    """The portfolios' own bound is inside the box; with what is not known of covariance and anchors
+    it reaches to the edge."""
+    problem = SimpleNamespace(n=1, theta=SimpleNamespace(lower=np.zeros(1), upper=np.ones(1)))
+    subspace = SimpleNamespace(open_assets=np.zeros(1, bool))
+    found = identify._statuses(
+        problem, np.array([low]), np.array([high]), np.zeros(1, bool), np.zeros(1, bool),
+        np.zeros(1, bool), np.zeros(1, bool), subspace,
+        bounds.Bounds(np.array([0.4]), np.array([0.6]), np.ones(1)),
+    )  # fmt: skip
+    expected = {(0.0, 1.0): "not seen", (0.0, 0.7): "bounded above", (0.3, 1.0): "bounded below"}
+    assert found == (expected[low, high],)
 
 
 def naive_sums(info, held, counts):

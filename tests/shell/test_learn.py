@@ -529,7 +529,7 @@ def test_an_anchor_may_carry_its_error(shell, files, sign):
     document = json.loads(
         good(
             shell, "learn", *of(files), "--anchor", f"UNH=25%{sign}2%", "--anchor", "AAPL=0.27",
-            "--no-trim", "--errors", "holdings", "--json",
+            "--no-trim", "--errors", "holdings", "--risks", "history", "--json",
         )
     )  # fmt: skip
     known = document["settings"]["anchors"]
@@ -539,6 +539,8 @@ def test_an_anchor_may_carry_its_error(shell, files, sign):
     ]
     assert document["settings"]["trim"] is False
     assert document["settings"]["errors"] == "holdings"
+    assert document["settings"]["risks"] == "history"
+    assert document["figures"]["covariance_fitted"] is False
     assert document["figures"]["set_aside"] == 0
 
 
@@ -562,6 +564,7 @@ def test_months_make_estimates_of_given_moments(shell, tmp_path):
         (("--anchor", "UNH=25%±-2%", "--anchor", "AAPL=20%"), "give a standard error"),
         (("--months", "60"), "leave --months out"),
         (("--errors", "taste"), "no error model 'taste'"),
+        (("--risks", "mine"), "risks cannot be 'mine'; choose one of fitted, history"),
     ],
 )
 def test_what_cannot_be_read_is_said(option, words, shell, files):

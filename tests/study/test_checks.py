@@ -218,18 +218,28 @@ def test_noise_little_explained_and_the_baseline_are_said():
         shares = {"errors in holdings": 0.1, "beliefs differ": 0.2, values["way"]: 0.2}
         shares |= {"implied returns": 0.3}
         found = SimpleNamespace(way=values["way"], explained=shares, tiny=values.get("tiny", 0.015))
+        away = np.array([0.0, 0.08, 0.5])  # of the last, who takes no part, nothing is said
         study = SimpleNamespace(
-            own_tilts=None,
-            estimate=SimpleNamespace(found=found), noise_sd=values.get("noise", 0.01),
+            own_tilts=None, problem=FREE,
+            fit=SimpleNamespace(investors=pd.DataFrame({"distance": away})),
+            estimate=SimpleNamespace(
+                found=SimpleNamespace(**vars(found), solution=SimpleNamespace(beliefs=None)),
+                kept=np.array([True, True, False]),
+                anchor_covariance=values.get("anchors"),
+            ),
+            noise_sd=values.get("noise", 0.01),
             dispersion=0.0312, explained_elsewhere=values["explained"],
             specification=SimpleNamespace(only_rounded=values.get("rounded", False)),
         )  # fmt: skip
-        _fit(study, lambda name, severity, what: out.update({name: (severity, what.sentence)}))
+        _fit(study, lambda name, severity, what: out.update({name: (severity, *what)}))
         return out
 
     loud = said(way="errors in holdings", explained=0.9, noise=0.031)
     assert set(loud) == {"noise"}
-    assert "3.10%" in loud["noise"][1]
+    assert "as an error of 3.10% in each holding" in loud["noise"][1]
+    away = 100.0 * np.sqrt(0.08**2 / 2 / 8)
+    assert f"A holding is {away:.2f}% of the portfolio away" in loud["noise"][1]
+    assert "read these returns as an order" in loud["noise"][2]
     held = {"way": "errors in holdings", "explained": 0.9, "tiny": 0.0}
     assert "nobody holds traces" in said(**held, noise=0.006)["noise"][1]
     assert not said(**held, noise=0.004)
@@ -365,9 +375,23 @@ def test_who_is_the_same_investor():
     assert clusters[3] == clusters[0]
     assert clusters[4] == clusters[1]
     assert len(set(clusters.tolist())) == 4
+    order = np.random.default_rng(0).permutation(6)
+    people = SimpleNamespace(ids=tuple(np.array(people.ids)[order]))
+    shuffled = SimpleNamespace(investors=people, good=np.ones(6, bool))
+    assert investor_clusters(shuffled, held[order]).tolist() == clusters[order].tolist()
     rounded = np.round(held, 2)
     rounded[:, 0] += 1.0 - rounded.sum(axis=1)
     assert len(set(investor_clusters(data, rounded).tolist())) == 5  # alike by rounding
+
+
+def test_the_share_explained_does_not_depend_on_the_order_of_rows():
+    """Halves are drawn by what investors hold; names that count rows change with the order."""
+    held = holdings(80, seed=4, noise=0.03)
+    order = np.random.default_rng(2).permutation(80)
+    settings = {"start": "zero"}
+    first, second = (run(one, months=60, settings=settings) for one in (held, held[order]))
+    assert first.explained_elsewhere == pytest.approx(second.explained_elsewhere, abs=1e-6)
+    assert first.estimate.clusters[order].tolist() == second.estimate.clusters.tolist()
 
 
 # -- with the history ------------------------------------------------------------------------------
@@ -394,7 +418,7 @@ def test_a_study_with_its_history_opens_to_the_same_digits(tmp_path):
 def test_errors_only_in_what_is_held_are_no_errors_of_one_size():
     check = found(run(holdings(300, noise=0.014)), "noise")
     assert check.severity == CAUTION
-    assert "nobody holds traces of what it leaves out" in check.sentence
+    assert "nobody holds traces of what the frontier leaves out" in check.sentence
 
 
 def test_investors_who_err_more_than_others_are_seen():
@@ -469,14 +493,50 @@ def test_a_covariance_that_the_history_rules_out_is_said():
     said = []
     for periods in (20.0, 240.0):
         fitted = SimpleNamespace(
-            joint=joint, periods=periods, found=SimpleNamespace(problem=before)
+            joint=joint,
+            periods=periods,
+            found=SimpleNamespace(problem=before, solution=SimpleNamespace(beliefs=None)),
         )
         study = SimpleNamespace(estimate=fitted, problem=before)
+        fitted.anchor_covariance = None
         _refitted(study, lambda name, severity, what: said.append((name, severity, what)))
     ((name, severity, what),) = said
     assert (name, severity) == ("refit", CAUTION)
     assert f"the volatility of {NAMES[7]}" in what.sentence
     assert "history of 240 periods all but rules out" in what.sentence
+    for named in ("--risks history", 'risks="history"', "As the history has them"):
+        assert named in what.remedy
+    assert "read these returns as an order" in what.remedy
+
+
+def test_no_order_is_recommended_where_the_anchors_may_be_the_wrong_way_round():
+    """Half an error of their difference leaves the order open; a third of it does not."""
+    anchored = imop.portfolio_problem(Q, names=NAMES, anchors={0: 0.08, 6: 0.04})
+    remedies = {}
+    for share in (0.33, 0.6):
+        errors = np.diag([(share * 0.04) ** 2, 0.0])
+        study = SimpleNamespace(
+            problem=anchored, own_tilts=None, noise_sd=0.05, explained_elsewhere=0.9,
+            fit=SimpleNamespace(investors=pd.DataFrame({"distance": [0.1]})), dispersion=None,
+            data=SimpleNamespace(market=SimpleNamespace(periods=None)),
+            estimate=SimpleNamespace(
+                kept=np.array([True]), anchor_covariance=errors,
+                found=SimpleNamespace(
+                    way="errors in holdings", explained={}, tiny=0.0,
+                    solution=SimpleNamespace(beliefs=None),
+                ),
+            ),
+        )  # fmt: skip
+        said = {}
+        for look in (_fit, _given):
+            look(study, lambda name, severity, what, said=said: said.update({name: what}))
+        remedies[share] = said
+    sure, open_ = remedies[0.33], remedies[0.6]
+    assert "differences in sign and ranks do not" in sure["anchors"].sentence
+    assert "read these returns as an order" in sure["noise"].remedy
+    assert "only if they are the right way round" in open_["anchors"].sentence
+    assert "as an order" not in open_["noise"].remedy
+    assert "give anchors of which it is sure which returns more" in open_["noise"].remedy
 
 
 def test_errors_cut_at_zero_are_nothing_systematic():

@@ -10,10 +10,12 @@ import pytest
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
+from imop_engine.inference.belief_identification import draw_disagreeing
 from imop_engine.report import charts_groups, frames_groups
 from imop_engine.simulate import simulate_investors
 from imop_engine.storage import run_document, study_tables
 from imop_engine.study.groups import group_columns
+from imop_engine.weights import lam_of
 
 COUNT = 240
 
@@ -136,8 +138,9 @@ def test_a_stream_that_was_not_fitted_together_has_groups_too(inputs):
     assert found.differ
 
 
-def paper_study(parts, seed):
-    """A study by segment of portfolios drawn part by part: (segment, how many, beliefs or None)."""
+def paper_study(parts, seed, dates=1, sort_in=None, **settings):
+    """A study by segment of portfolios drawn part by part: (segment, how many, beliefs or None);
+    each investor comes at so many dates, and `sort_in` deals segments anew."""
     paper = market("paper8")
     problem = imop.portfolio_problem(paper.covariance, names=paper.names)
     rng = np.random.default_rng(seed)
@@ -150,14 +153,29 @@ def paper_study(parts, seed):
         for _, count, theta in parts
     ]
     segments = np.repeat([name for name, _, _ in parts], [count for _, count, _ in parts])
+    people = np.arange(len(segments)) // dates
     order = rng.permutation(len(segments))
+    if sort_in is not None:
+        segments = rng.choice(sort_in, len(segments))
+    days = pd.to_datetime("2020-01-31") + pd.to_timedelta(31 * (order % dates), unit="D")
     return imop.run_study(
         paper.returns_by_asset,
         paper.covariance_by_asset,
-        pd.DataFrame(np.vstack(drawn)[order], columns=list(paper.names)),
-        imop.StudySettings(by="segment"),
+        pd.DataFrame(np.vstack(drawn)[order], columns=list(paper.names), index=people[order]),
+        imop.StudySettings(by="segment", **settings),
         attributes=pd.DataFrame({"segment": segments[order]}),
+        dates=days if dates > 1 else None,
     )
+
+
+def in_study(study, *beliefs):
+    """What is expected of Security 5 at the shift and scale of the study's anchors."""
+    rows, values = study.problem.theta.equalities, study.problem.theta.values
+    found = []
+    for one in beliefs:
+        scale, shift = np.linalg.solve(np.column_stack([rows @ one, rows.sum(axis=1)]), values)
+        found.append(scale * one[4] + shift)
+    return found
 
 
 def test_a_segment_that_is_far_from_all_others_as_a_whole_is_compared_all_the_same():
@@ -176,10 +194,10 @@ def test_a_segment_that_is_far_from_all_others_as_a_whole_is_compared_all_the_sa
     rows = groups.table.set_index(["asset", "group"])["estimate"]["Security 5"]
     assert rows["growth"] - rows["income"] == pytest.approx(0.015, abs=0.003)
     counted = lost[apart].sum() - sizes.loc["income", "set_aside"]
-    assert f"{counted} of 90 portfolios of income are unlike those of the other groups" in " ".join(
+    assert f"{counted} of 90 portfolios of income are unlike those that the estimate" in " ".join(
         groups.notes
     )
-    assert "set aside from the estimate for all; they are alike" in " ".join(groups.notes)
+    assert "and were set aside from it; they are alike" in " ".join(groups.notes)
 
 
 def test_where_strangers_of_a_segment_have_nothing_in_common_the_answer_is_left_open():
@@ -191,5 +209,65 @@ def test_where_strangers_of_a_segment_have_nothing_in_common_the_answer_is_left_
     assert sizes.loc["income", "set_aside"] >= 36
     assert not groups.differ
     said = groups.sentences()[0]
-    assert "Whether the groups differ is open: much of income is unlike all other" in said
+    assert "Whether the groups differ is open: much of income was set aside as unlike" in said
     assert any("of 90 portfolios of income" in note for note in groups.notes)
+
+
+@pytest.mark.slow
+def test_a_segment_that_is_set_aside_as_a_whole_is_compared_where_beliefs_differ():
+    """Investors who each believe something of their own, around what their segment believes."""
+    paper = market("paper8")
+    problem = imop.portfolio_problem(paper.covariance, names=paper.names)
+    common = paper.expected_returns
+    own, rng, tau = common - 0.03 * np.eye(8)[4], np.random.default_rng(1), 0.002
+    lams = lam_of(np.clip(rng.normal(0.45, 0.15, 300), 0.05, 0.95))
+    parts = [
+        draw_disagreeing(problem, theta / tau, tau * some, rng)
+        for theta, some in ((common, lams[:210]), (own, lams[210:]))
+    ]
+    study = imop.run_study(
+        paper.returns_by_asset,
+        paper.covariance_by_asset,
+        pd.DataFrame(np.vstack(parts), columns=list(paper.names)),
+        imop.StudySettings(by="segment", errors="beliefs", start="zero"),
+        attributes=pd.DataFrame({"segment": np.repeat(["growth", "income"], [210, 90])}),
+    )
+    assert study.estimate.found.way == "beliefs differ"
+    assert not study.estimate.kept[210:].all()
+    sizes = study.groups.table.drop_duplicates("group").set_index("group")
+    assert sizes.loc["income", "apart"] == (~study.estimate.kept[210:]).sum()
+    assert sizes.loc["income", "set_aside"] == 0
+    assert sizes.loc["income", "apart"] > 45, "most of the segment"
+    assert study.groups.differ
+    rows = study.groups.table.set_index(["asset", "group"])["estimate"]["Security 5"]
+    growth, income = in_study(study, common, own)
+    assert rows["growth"] - rows["income"] == pytest.approx(growth - income, rel=0.15)
+    told = {one["name"]: one["apart"] for one in study.groups.to_dict()["groups"]}
+    assert told == {"growth": 0, "income": sizes.loc["income", "apart"]}
+
+
+@pytest.mark.slow
+def test_a_segment_at_several_dates_is_compared_by_its_investors():
+    common = market("paper8").expected_returns
+    own = common - 0.015 * np.eye(8)[4]
+    many = paper_study([("growth", 210, common), ("income", 90, own)], 904, dates=3)
+    sizes = many.groups.table.drop_duplicates("group").set_index("group")
+    assert sizes["investors"].to_dict() == {"growth": 70, "income": 30}
+    assert sizes.loc["income", "apart"] > 45
+    assert many.groups.differ
+
+
+@pytest.mark.slow
+def test_strangers_everywhere_make_no_segment_a_believer_in_something_else():
+    """A third believe something else, whatever their segment: nothing is said of a segment."""
+    common = market("paper8").expected_returns
+    other = common - 0.02 * np.eye(8)[4] + 0.01 * np.eye(8)[2]
+    p_values = []
+    for seed in range(5):
+        parts = [("x", 210, common), ("x", 90, other)]
+        groups = paper_study(parts, [77, seed], sort_in=list("ABCDEF")).groups
+        assert not any("alike" in note for note in groups.notes)
+        assert (groups.table["apart"] == 0).all()
+        p_values.append(groups.test.p_value)
+    assert sum(p <= 0.05 for p in p_values) <= 2
+    assert np.mean(p_values) > 0.15

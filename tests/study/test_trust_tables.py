@@ -1,5 +1,6 @@
 """What a verdict rests on: checks, sources, differences, ranks, and the covariance fitted too."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,7 @@ from imop_engine.report.html import html_report
 from imop_engine.report.trust import way_sentences
 from imop_engine.storage import save_study, study_tables
 from imop_engine.study.checks import verdict_of
+from imop_engine.study.sensitivity import _covariance_jobs
 
 SOURCES = ["sample", "noise", "history", "anchors", "model"]
 
@@ -121,6 +123,26 @@ def test_the_folder_has_a_table_of_each(short, tmp_path):
     assert fitted, "else the next lines say nothing"
     square = pd.read_csv(tmp_path / "covariance.csv", index_col="asset")
     assert square.to_numpy() == pytest.approx(short.problem.covariance)
+
+
+def test_risks_as_the_history_has_them_are_not_fitted(short):
+    """The covariance stays the history's, its error is in the intervals, and the other choice is
+    among what may be compared."""
+    settings = replace(short.settings, risks="history")
+    study = imop.run_study(
+        short.data.expected_returns, short.data.covariance, short.decisions, settings,
+        history=short.data.market.history,
+    )  # fmt: skip
+    assert study.estimate.joint is None
+    assert study.estimate.periods == short.estimate.periods
+    np.testing.assert_array_equal(study.problem.covariance, short.data.covariance)
+    assert (study.identification.sources.history > 0).any()
+    assert not any(check.name == "refit" for check in study.checks)
+    labels = [label for _, label, _ in _covariance_jobs(study)]
+    assert labels[0] == "covariance fitted together with the returns"
+    assert labels[0] not in [label for _, label, _ in _covariance_jobs(short)]
+    again = imop.StudySettings.from_dict(study.settings.to_dict())
+    assert again.risks == "history"
 
 
 def test_a_folder_keeps_no_covariance_of_another_study(study, tmp_path):

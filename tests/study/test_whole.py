@@ -384,5 +384,14 @@ def test_figures_that_make_no_sense_are_not_in_the_document(one, monkeypatch):
     assert set(told["not_defined"]) == set(nonsense)
     assert "average portfolio explains them better" in told["not_defined"]["explained"]
     assert "risk alone counts" in told["not_defined"]["median_risk_aversion"]
+    people = one.frame_investors.copy()
+    people.loc[1, "risk_aversion"] = 1e12
+    people.loc[1, "risk_aversion_high"] = np.inf
+    monkeypatch.setitem(vars(one), "frame_investors", people)
+    written = storage.study_tables(one)["investors"]
+    assert written.loc[1, ["risk_aversion", "risk_aversion_high"]].isna().all()
+    assert written.loc[1, "reason"].startswith("no risk aversion: at a weight on return this small")
+    assert written.loc[[0, 2], "risk_aversion"].notna().all()
+    assert (written.loc[[0, 2], "reason"] == "").all()
     monkeypatch.undo()
     assert storage.run_document(one)["not_defined"] == {}
