@@ -104,9 +104,9 @@ def _frontiers(size: Size, say: Say) -> Section:
         "shorts, each limit twice, no room, limits around a corner, differences of holdings, equal "
         "returns, a covariance without full rank. `outside` is by how much a portfolio misses a "
         "limit, `above clarabel` by how much its objective lies above that of cvxpy with Clarabel "
-        "at tolerances of 1e-13, as a share of the largest variance; `apart clarabel` is the largest "
-        "difference of a holding, which is Clarabel's own accuracy. cvxcla follows the same "
-        "critical line: `apart cvxcla` is the largest difference of a holding at its turning "
+        "at tolerances of 1e-13, as a share of the largest variance; `apart clarabel` is the "
+        "largest difference of a holding, which is Clarabel's own accuracy. cvxcla follows the "
+        "same critical line: `apart cvxcla` is the largest difference of a holding at its turning "
         "points, in the problems of full rank up to 40 assets in which it ends without an error "
         "and every portfolio of its is as good as ours (`cvxcla right`)."
     )
@@ -218,7 +218,8 @@ def _updates(size: Size, say: Say) -> Section:
         "share (of 1e-6 where that is smaller); `gurobi above` counts problems in which Gurobi's "
         "lies more than 1e-6 above the native one: without full rank its tolerances decide which "
         "portfolio it takes for optimal, and some updates are not certified. `apart from solve` is "
-        "the largest difference between a holding that the update reports and the one that `solve` finds for its returns."
+        "the largest difference between a holding that the update reports and the one that "
+        "`solve` finds for its returns."
     )
     return Section("limits_updates", "Limits: updates beside Gurobi", how, rows)
 
