@@ -74,12 +74,9 @@ def _of_each(
     limits: Limits, names: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[LinearLimit, ...]]]:
     """Every limit in words, and as limits on what is held; caps of one size are one limit."""
-    for bounds, relation, none in (
-        (limits.upper_of(names), "<=", lambda cap: cap >= 1.0),
-        (limits.lower_of(names), ">=", lambda floor: floor <= 0.0),
-    ):
+    for bounds, relation in ((limits.upper_of(names), "<="), (limits.lower_of(names), ">=")):
         for value in np.unique(bounds):
-            if none(value):
+            if value >= 1.0 if relation == "<=" else value <= 0.0:
                 continue
             where = [name for name, bound in zip(names, bounds, strict=True) if bound == value]
             what = EVERY_HOLDING if len(where) == len(names) else each(where)
