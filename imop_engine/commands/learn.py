@@ -295,8 +295,8 @@ def learn(
         if results.mandate:
             mandates = mandating.read(results.mandate, limits, market)
         else:
-            data, *mandates = mandating.own_caps(data, str(results.own_caps))
-        found = mandating.learn(data, tuple(mandates), settings, out, command)
+            data, mandates = mandating.own_caps(data, str(results.own_caps))
+        found = mandating.learn(data, mandates, settings, out, command)
         mandating.say(found, out, results.as_json)
         return
     study = learning.run(data, settings, out, results.resume)

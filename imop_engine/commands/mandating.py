@@ -25,11 +25,11 @@ UNSAFE: Final = re.compile(r"[^\w.-]+")
 
 
 class Mandates(NamedTuple):
-    """The limits of each mandate, by a file."""
+    """The limits of each mandate."""
 
     column: str  # names each investor's mandate
     limits: dict[str, dict[str, Any]]  # by mandate, as `run_mandates` takes them
-    file: str  # its name, for errors
+    file: str = ""  # that they are read from, for errors; "" where there is none
 
 
 def read(text: str, limits: LimitOptions, market: Market) -> Mandates:
@@ -69,7 +69,7 @@ def read(text: str, limits: LimitOptions, market: Market) -> Mandates:
     return Mandates(column.strip(), given, path.name)
 
 
-def own_caps(data: StudyData, column: str) -> tuple[StudyData, str, dict[str, dict[str, Any]]]:
+def own_caps(data: StudyData, column: str) -> tuple[StudyData, Mandates]:
     """Investors who have a cap of their own each, as mandates.
 
     Args:
@@ -78,7 +78,8 @@ def own_caps(data: StudyData, column: str) -> tuple[StudyData, str, dict[str, di
     """
     from imop_engine.study.own_caps import by_own_caps
 
-    return by_own_caps(data, column)
+    people, label, limits = by_own_caps(data, column)
+    return people, Mandates(label, limits)
 
 
 def learn(
@@ -92,7 +93,7 @@ def learn(
 
     Args:
         data: Moments and portfolios, with the column among the attributes.
-        mandates: The column, and the limits of each mandate by the file.
+        mandates: The column, and the limits of each mandate.
         settings: How to learn, and the limits of mandates that have none of their own.
         out: The folder of the results; None writes nothing.
         command: The line of the shell, for the reports.
@@ -102,8 +103,11 @@ def learn(
     from imop_engine.study.mandates import run_mandates
     from imop_engine.tables.export import write_table
 
-    labels = data.attributes.get(mandates.column, ())
-    strange = sorted({str(label) for label in labels} - set(mandates.limits))
+    if mandates.column in data.attributes.columns:
+        labels = data.attributes[mandates.column].astype(str)[data.good]
+        strange = sorted(set(labels) - set(mandates.limits))
+    else:
+        strange = []  # said where the column is looked for
     if strange:
         raise InvalidInput(missing(strange, mandates.column, mandates.file))
     common.prepare()

@@ -52,9 +52,12 @@ def test_every_command_of_the_page_runs(tmp_path, monkeypatch, capsys):
     (tmp_path / "mandates.csv").write_text(MANDATES[1])
     limits = read_mandates(MANDATES[1].encode())
     assert set(limits) == {"careful", "growth", "free"}
-    clients_of(limits, capsys).to_csv("clients.csv", index=False)
+    people = clients_of(limits, capsys)
+    shares = people.drop(columns=["investor", "segment"], errors="ignore").select_dtypes("number")
+    people["own cap"] = (shares.max(axis=1) + 0.1).clip(upper=1.0)  # nobody reaches it
+    people.to_csv("clients.csv", index=False)
     given = commands()
-    assert [one[1] for one in given] == ["frontier", "simulate", "learn", "learn"]
+    assert [one[1] for one in given] == ["frontier", "simulate", "learn", "learn", "learn"]
     for name, *arguments in given:
         assert name == "imop"
         run(arguments, capsys)
@@ -62,3 +65,4 @@ def test_every_command_of_the_page_runs(tmp_path, monkeypatch, capsys):
     assert costs["binds"].any()
     told = pd.read_csv("results/returns.csv")
     assert (told["mandates"] >= 2).any()
+    assert len(pd.read_csv("capped/investors.csv")) == len(people)
