@@ -75,8 +75,8 @@ def rare_cap(mandate: str, least: int) -> str:
         least: how many must share a cap.
     """
     return (
-        f"is at a {mandate}, which fewer than {least} investors share: what is held there says what "
-        "the cap is, and too few hold it to tell beliefs from"
+        f"is at a {mandate}, which fewer than {least} investors share: what is held there says "
+        "what the cap is, and too few hold it to tell beliefs from"
     )
 
 
@@ -90,8 +90,8 @@ def all_at_rare_caps(column: str, count: int, least: int) -> str:
     """
     return (
         f"all {count:,} investors are at the cap that column {column!r} gives them, and fewer than "
-        f"{least} share any; there is nobody to learn from. Check the column: a cap is the most that "
-        "an investor may hold of one asset, as 40% or 0.4."
+        f"{least} share any; there is nobody to learn from. Check the column: a cap is the most "
+        "that an investor may hold of one asset, as 40% or 0.4."
     )
 
 
@@ -117,6 +117,6 @@ def no_cap(column: str, investor: str, text: str) -> str:
         text: the cell.
     """
     return (
-        f"{text!r} in column {column!r} of investor {investor} is no cap; write it as 40% or 0.4, or "
-        "leave it empty where there is none."
+        f"{text!r} in column {column!r} of investor {investor} is no cap; write it as 40% or 0.4, "
+        "or leave it empty where there is none."
     )

@@ -93,7 +93,7 @@ def test_caps_are_read_as_people_write_them(written, expected):
 
 def test_what_is_no_cap_is_refused_with_the_place():
     caps = np.array([0.4] * 40)
-    with pytest.raises(InvalidInput, match="there is no column 'limit'.*the columns are cap"):
+    with pytest.raises(InvalidInput, match=r"there is no column 'limit'.*the columns are cap"):
         by_own_caps(capped(caps), "limit")
     for cell in ("40", "none", "-0.1", "0"):
         written = ["40%"] * 39 + [cell]
