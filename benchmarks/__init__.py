@@ -30,6 +30,7 @@ from .growth import (
     stream,
     weights,
 )
+from .limits import under_limits
 from .measuring import machine
 from .presenting import page, show, shown
 from .solvers import against_gurobi, forward, frontier
@@ -134,5 +135,5 @@ def attempt(measure: Measure, size: Size, say: Say) -> list[Section]:
 
 SECTIONS: tuple[Measure, ...] = (
     against_gurobi, algorithms, assets, second_order, weights, rounds, stream, frontier, forward,
-    fits, from_file, agreement, gap_rounds, studies, cold_start,
+    fits, from_file, agreement, gap_rounds, under_limits, studies, cold_start,
 )  # fmt: skip

@@ -43,6 +43,8 @@ class Size:
     random_problems: int
     random_starts: int  # of each random problem
     cone_rounds: int  # updates of a stream that a cone solver is given
+    random_limits: int  # frontiers, and updates, under limits that others solve too
+    timed_limits: int  # markets in which ten limits are timed beside none
     studies: tuple[tuple[int, int], ...]  # assets and investors of whole studies
 
 
@@ -63,6 +65,8 @@ FULL = Size(
     random_problems=200,
     random_starts=20,
     cone_rounds=5,
+    random_limits=300,
+    timed_limits=12,
     studies=((8, 1_000), (30, 1_000), (100, 1_000), (8, 100_000)),
 )
 QUICK = Size(
@@ -82,6 +86,8 @@ QUICK = Size(
     random_problems=3,
     random_starts=2,
     cone_rounds=1,
+    random_limits=8,
+    timed_limits=2,
     studies=((8, 100),),
 )
 

@@ -19,6 +19,9 @@ TOO_ILL: Final = (
     "ill-conditioned. Shrink it towards its diagonal."
 )
 ROUNDING: Final = 1e-12  # a bound that is missed by less holds
+# Added to each variance, as a share of the largest, until the portfolio of least variance is
+# found: without full rank and without room between limits rounding may leave none.
+LIFTS: Final = (0.0, 1e-6, 1e-4)
 
 
 def budget_arrays(covariance: Matrix, caps: Vector) -> kernels.PortfolioArrays:
@@ -169,26 +172,33 @@ def _least_within(
     n = covariance.shape[0]
     top = float(np.diag(covariance).max())
     stack = np.vstack([np.eye(n), rows])
-    inverse = np.linalg.inv(covariance / top)
-    gram = stack @ (inverse + inverse.T) @ stack.T / 2.0
     low = np.concatenate([bounds[0], levels])
     high = np.concatenate([bounds[1], np.full(len(levels), np.inf)])
     high[n : n + equations] = levels[:equations]
-    found = nearest_rows_within(gram, np.zeros(n + len(levels)), low, high)
+    for lift in LIFTS:
+        inverse = np.linalg.inv(covariance / top + lift * np.eye(n))
+        gram = stack @ (inverse + inverse.T) @ stack.T / 2.0
+        found = nearest_rows_within(gram, np.zeros(n + len(levels)), low, high)
+        if found is not None:
+            break
     if found is None:
         raise Infeasible(
             f"no portfolio keeps all limits at once: bounds on {n} assets and {len(levels) - 1} "
             "limits on sums of holdings contradict one another. Loosen one of them."
         )
     side = found[1]
-    for _ in range(len(side)):
-        x = _solved_where_held(covariance / top, stack, side, low, high)
+    for _ in range((1 if lift == 0.0 else 4) * len(side)):
+        x, pushes = _solved_where_held(covariance / top, stack, side, low, high)
         values = stack @ x
         worst = np.where(side == 0, np.maximum(low - values, values - high), 0.0)
-        if worst.max() <= ROUNDING:
+        if worst.max() > ROUNDING:
+            i = int(worst.argmax())
+            side[i] = 1 if values[i] < low[i] else -1
+            continue
+        pulls = np.where(high > low, side * pushes, 0.0)
+        if lift == 0.0 or pulls.min() >= -ROUNDING:
             break
-        i = int(worst.argmax())
-        side[i] = 1 if values[i] < low[i] else -1
+        side[int(pulls.argmin())] = 0  # it was held by the lift alone
     x = np.clip(x, *bounds)
     states = np.select([side[:n] > 0, side[:n] < 0], [kernels.LOWER, kernels.UPPER], kernels.FREE)
     return x, states.astype(np.int8), (side[n:] != 0).astype(np.int8)
@@ -196,8 +206,9 @@ def _least_within(
 
 def _solved_where_held(
     covariance: Matrix, stack: Matrix, side: NDArray[np.int64], low: Vector, high: Vector
-) -> Vector:
-    """The portfolio of least variance among those that sit on the bounds given by `side`."""
+) -> tuple[Vector, Vector]:
+    """The portfolio of least variance among those that sit on the bounds given by `side`; and how
+    much each of these pushes it up."""
     held = side != 0
     C, at = stack[held], np.where(side > 0, low, high)[held]
     n, k = covariance.shape[0], len(at)
@@ -209,4 +220,6 @@ def _solved_where_held(
         solved += np.linalg.solve(system, right - system @ solved)
     x: Vector = solved[:n]
     x[held[:n]] = np.where(side > 0, low, high)[:n][held[:n]]
-    return x
+    pushes = np.zeros(len(side))
+    pushes[held] = -solved[n:]
+    return x, pushes

@@ -9,7 +9,9 @@ its certificate. `implicit_update`, which also reaches other solvers, is in back
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,11 +34,19 @@ from imop_engine.weights import check_weight, lam_of, require_risk
 CERTIFIED_RELATIVE = 1e-6  # an update is certified when objective - bound is below this share
 CERTIFIED_ABSOLUTE = 1e-9  # of the objective, plus this
 NODE_LIMIT = 2000
+SAME_PORTFOLIO = 1e-10  # holdings that differ by less are those of one portfolio
+AT_BOUND = 1e-6  # a holding or a row that is so near its bound is at it
+PAIRINGS = 4  # moves of theta until its portfolio is the one that was found
+MOST_MOVED = 1e-7  # of a return, a year: as much as is called rounding of it
 
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """A new theta, the decision that goes with it, and the proof that there is no better one."""
+    """A new theta, the decision that goes with it, and the proof that there is no better one.
+
+    `x` is the decision at `theta`. Where a covariance has no full rank, others are as good at this
+    theta but for rounding: a theta that is 1e-9 away may have a decision far from `x`.
+    """
 
     theta: Vector
     x: Vector
@@ -159,7 +169,59 @@ def _general_update(
             else f"no decision was found within {node_limit} nodes; raise node_limit."
         )
     theta_new, x = _decidable(problem, theta_new, w, None if found is None else theta - theta_new)
+    if problem.can(Capability.PIECEWISE_LINEAR_FRONTIER):
+        theta_new, x = _paired(problem, theta_new, x, float(w[0]), partial(_rest, theta, y, rate))
     return _proven(theta, y, rate, theta_new, x, float(bound), int(nodes))
+
+
+def _paired(
+    problem: Problem, theta: Vector, x: Vector, w: float, rest: Callable[[Vector, Vector], float]
+) -> tuple[Vector, Vector]:
+    """Theta and the portfolio that is optimal for it, to the last digit.
+
+    Where a covariance has no full rank, portfolios differ that are equally good but for rounding,
+    and the last digits of theta decide between them. Then theta moves, by about 1e-9, to where the
+    conditions of x hold: those of the assets and rows that x has at their bounds.
+
+    Args:
+        problem: A portfolio problem with limits.
+        theta: Expected returns.
+        x: The portfolio that was found for them.
+        w: The weight on return.
+        rest: What is to be small, of a theta and its portfolio.
+    """
+    solved = efficient_frontier(problem, theta).at(w)
+    best, first = (theta, solved), theta
+    for _ in range(PAIRINGS):
+        if np.abs(solved - x).max() <= SAME_PORTFOLIO:
+            break
+        theta = problem.theta.nearest(theta + _towards(problem, theta, x, float(lam_of(w))))
+        if np.abs(theta - first).max() > MOST_MOVED:  # x sits elsewhere than it seems to
+            break
+        solved = efficient_frontier(problem, theta).at(w)
+        if rest(theta, solved) < rest(*best):
+            best = theta, solved
+    return best
+
+
+def _towards(problem: Problem, theta: Vector, x: Vector, lam: float) -> Vector:
+    """The least move of theta within its plane after which x is optimal."""
+    arrays, n = problem.portfolio, problem.n
+    rows = np.vstack([np.eye(n), arrays.rows])
+    low = np.concatenate([arrays.lower, arrays.levels])
+    high = np.concatenate([arrays.caps, np.full(len(arrays.levels), np.inf)])
+    high[n : n + arrays.equations] = arrays.levels[: arrays.equations]
+    values = rows @ x
+    at_low = np.abs(values - low) <= AT_BOUND
+    held = at_low | (np.abs(values - high) <= AT_BOUND)
+    A, at = rows[held], np.where(at_low, low, high)[held]
+    inverse = np.linalg.pinv(A)
+    x = x + inverse @ (at - A @ x)
+    open_ = np.eye(n) - inverse @ A  # the gradient Qx - lam theta has nothing in these directions
+    within = open_ @ problem.theta.projector
+    gradient = open_ @ (problem.covariance @ x - lam * theta)
+    move: Vector = problem.theta.projector @ np.linalg.lstsq(lam * within, gradient, None)[0]
+    return move
 
 
 def _decidable(
@@ -179,10 +241,15 @@ def _decidable(
     raise AssertionError("the loop returns or raises")
 
 
+def _rest(theta: Vector, y: Vector, rate: float, theta_new: Vector, x: Vector) -> float:
+    """What an update makes small."""
+    return 0.5 * float(np.sum((theta_new - theta) ** 2)) + rate * float(np.sum((y - x) ** 2))
+
+
 def _proven(
     theta: Vector, y: Vector, rate: float, theta_new: Vector, x: Vector, bound: float, nodes: int
 ) -> Update:
-    objective = 0.5 * float(np.sum((theta_new - theta) ** 2)) + rate * float(np.sum((y - x) ** 2))
+    objective = _rest(theta, y, rate, theta_new, x)
     bound = min(bound, objective)
     return Update(theta_new, x, objective, bound, is_certified(objective, bound), nodes)
 

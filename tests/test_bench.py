@@ -17,7 +17,7 @@ from imop_engine.errors import InvalidInput
 SECTIONS = {
     "gurobi", "gurobi_tuned", "algorithms", "assets", "second_order", "weights", "rounds",
     "stream", "frontier", "forward", "start", "gap_fits", "gap_file", "gap_agreement", "gap_starts",
-    "gap_rounds", "gap_aims", "studies",
+    "gap_rounds", "gap_aims", "studies", "limits_frontiers", "limits_updates", "limits_costs",
 }  # fmt: skip
 
 
@@ -92,6 +92,18 @@ def test_fits_of_gaps_are_proven_and_never_above_those_of_cone_solvers(report: d
         assert row["largest_excess"] < 1e-6
     assert all(row["certified"] for row in rows(report, "gap_file"))
     assert all(row["gap_certified"] > 0.99 for row in rows(report, "gap_rounds"))
+
+
+@pytest.mark.slow
+def test_limits_are_kept_and_nobody_finds_better(report: dict) -> None:
+    for row in rows(report, "limits_frontiers"):
+        assert row["outside"] < 1e-12
+        assert row["above_clarabel"] < 1e-12
+        assert row["apart_cvxcla"] is None or row["apart_cvxcla"] < 1e-8
+    for row in rows(report, "limits_updates"):
+        assert row["certified"] == 1.0 or row["covariance"] == "no full rank"
+        assert row["above_gurobi"] < 1e-4
+        assert row["apart_from_solve"] < 1e-9
 
 
 def test_what_was_not_measured_is_a_bar() -> None:

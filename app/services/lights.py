@@ -30,7 +30,7 @@ from imop_engine.study.data_checks import investor_checks, market_checks
 from imop_engine.study.groups import group_columns
 
 # Which light a check of a run belongs to; the others speak of the result itself.
-OF_MARKET: Final = ("history", "caps")
+OF_MARKET: Final = ("history", "caps", "limits")
 OF_INVESTORS: Final = (
     "outliers", "duplicates", "investors", "coverage", "largest", "rounding", "dropped", "tilt",
 )  # fmt: skip
@@ -107,6 +107,8 @@ def _market(workspace: Workspace, record: RunRecord | None, changed: tuple[str, 
         for one in record.checks:
             if one["name"] == "caps":
                 reasons.append(_of_check(one, _cap_press(record, chosen, data.names)))
+            elif one["name"] == "limits":
+                reasons.append(_of_check(one, Press("Look at the limits", "page", "market")))
     return _light("market", data.title, reasons)
 
 

@@ -173,6 +173,20 @@ def assignment(text: str, option: str, example: str) -> tuple[str, float]:
     return name.strip(), value
 
 
+def share(text: str, option: str, example: str) -> float:
+    """One number, which may be in percent.
+
+    Args:
+        text: As the analyst wrote it.
+        option: Its name, for errors.
+        example: A right one, for errors.
+    """
+    value = _number(text)
+    if value is None:
+        raise InvalidInput(f"{option} is {text!r}; write it as {example}.")
+    return value
+
+
 def unsure_assignment(text: str, option: str, example: str) -> tuple[str, float, float]:
     """One NAME=NUMBER, or NAME=NUMBER±ERROR; "+-" and "+/-" are the same sign.
 

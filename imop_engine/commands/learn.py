@@ -300,10 +300,10 @@ def learn(
     command = common.command_line(context)
     if results.mandate or results.own_caps:
         if results.mandate:
-            column, given = mandating.read(results.mandate, limits, market)
+            mandates = mandating.read(results.mandate, limits, market)
         else:
-            data, column, given = mandating.own_caps(data, str(results.own_caps))
-        found = mandating.learn(data, (column, given), settings, out, command)
+            data, mandates = mandating.own_caps(data, str(results.own_caps))
+        found = mandating.learn(data, mandates, settings, out, command)
         mandating.say(found, out, results.as_json)
         return
     study = learning.run(data, settings, out, results.resume)

@@ -6,6 +6,7 @@ Imports of the engine are inside the functions: this module is loaded for every 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
     from imop_engine.limits import Limits
     from imop_engine.market import Market
 
+EXAMPLE_UPPER: Final = "0.2 or 20%"
 EXAMPLE_CAP: Final = "AAPL=0.3"
 EXAMPLE_MINIMUM: Final = "Cash=5%"
+# Where assets are sold short, up to twice the whole may be held of others; caps beyond that are
+# per cent without their sign.
+MOST_WITH_SHORTS: Final = 2.0
 
 
 def read_limits(given: LimitOptions, market: Market) -> Limits:
@@ -45,17 +50,19 @@ def read_limits(given: LimitOptions, market: Market) -> Limits:
         else:
             linear += parse_limit(f"{name} >= {least!r}", names, market.groups)
     linear += parse_limits(given.limit or (), names, market.groups, held)
-    limits = replace(read_caps(given, names), floors=tuple(floors), linear=tuple(linear))
+    shorts = any(least < 0.0 for _, least in floors)
+    limits = replace(read_caps(given, names, shorts), floors=tuple(floors), linear=tuple(linear))
     limits.check(names)
     return limits
 
 
-def read_caps(given: CapOptions, names: tuple[str, ...]) -> Limits:
+def read_caps(given: CapOptions, names: tuple[str, ...], shorts: bool = False) -> Limits:
     """The caps of --upper and --cap, checked in the shell's words.
 
     Args:
         given: The options.
         names: The assets.
+        shorts: Whether an asset may be sold short, so that more than the whole is held of others.
     """
     from imop_engine.limits import Limits, LimitWords
 
@@ -65,9 +72,26 @@ def read_caps(given: CapOptions, names: tuple[str, ...]) -> Limits:
         cap_of="--cap {name}",
     )
     caps = common.assignments(given.cap, "--cap", EXAMPLE_CAP)
-    limits = Limits(given.upper, tuple(caps.items()))
+    upper = common.share(given.upper, "--upper", EXAMPLE_UPPER)
+    limits = Limits(upper, tuple(caps.items()))
     limits.check(names, words)
+    written = {f"--cap {name}=": cap for name, cap in caps.items()}
+    _require_caps({"--upper ": upper} | written, shorts)
     return limits
+
+
+def _require_caps(given: dict[str, float], shorts: bool) -> None:
+    """Refuse caps that cap nothing: a per cent sign is missing.
+
+    Args:
+        given: By the option as it is written, up to its number.
+        shorts: Whether more than the whole may be held of an asset.
+    """
+    from imop_engine.sentences.limits import no_cap
+
+    for option, cap in given.items():
+        if (MOST_WITH_SHORTS if shorts else 1.0) < cap < inf:
+            raise InvalidInput(no_cap(option, cap))
 
 
 def benchmark(path: Path, names: Sequence[str]) -> dict[str, float]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import typer
 
 from imop_engine.commands import common, limiting
-from imop_engine.errors import InvalidInput
+from imop_engine.errors import Infeasible, InvalidInput
 
 if TYPE_CHECKING:
     from imop_engine.commands.options import LimitOptions
@@ -24,15 +24,30 @@ EXAMPLE: Final = "segment=mandates.csv"
 UNSAFE: Final = re.compile(r"[^\w.-]+")
 
 
-def read(text: str, limits: LimitOptions, market: Market) -> tuple[str, dict[str, dict[str, Any]]]:
+class Mandates(NamedTuple):
+    """The limits of each mandate."""
+
+    column: str  # names each investor's mandate
+    limits: dict[str, dict[str, Any]]  # by mandate, as `run_mandates` takes them
+    file: str = ""  # that they are read from, for errors; "" where there is none
+
+
+def read(text: str, limits: LimitOptions, market: Market) -> Mandates:
     """The column that names mandates, and the limits of each by the file.
 
     Args:
         text: COLUMN=FILE, as the analyst wrote it.
-        limits: The other options of limits, whose benchmark limits may name.
+        limits: The other options of limits: caps and floors hold for every mandate, and limits may
+            name the benchmark.
         market: Its assets, and which of them belong together.
+
+    Raises:
+        InvalidInput: a limit cannot be read.
+        Infeasible: no portfolio keeps the limits of a mandate.
     """
+    from imop_engine.contradiction import require_feasible
     from imop_engine.limit_text import parse_limits
+    from imop_engine.limits import limit_rows
     from imop_engine.tables.readers import read_within_budget
 
     column, sign, file = text.partition("=")
@@ -41,17 +56,20 @@ def read(text: str, limits: LimitOptions, market: Market) -> tuple[str, dict[str
     held = None if limits.benchmark is None else limiting.benchmark(limits.benchmark, market.names)
     path = Path(file.strip())
     texts = read_within_budget("mandates", (path,), {"name": path.name})
+    shared, names = limiting.read_limits(limits, market), market.names
+    low, high = shared.lower_of(names), shared.upper_of(names)
     given: dict[str, dict[str, Any]] = {}
     for mandate, written in texts.items():
         try:
-            read_ = parse_limits(written, market.names, market.groups, held)
-        except InvalidInput as error:
-            raise InvalidInput(f"{path.name}, mandate {mandate}: {error}") from None
+            read_ = parse_limits(written, names, market.groups, held)
+            require_feasible(names, low, high, limit_rows(read_ or shared.linear, names))
+        except (InvalidInput, Infeasible) as error:
+            raise type(error)(f"{path.name}, mandate {mandate}: {error}") from None
         given[mandate] = {"limits": read_} if read_ else {}
-    return column.strip(), given
+    return Mandates(column.strip(), given, path.name)
 
 
-def own_caps(data: StudyData, column: str) -> tuple[StudyData, str, dict[str, dict[str, Any]]]:
+def own_caps(data: StudyData, column: str) -> tuple[StudyData, Mandates]:
     """Investors who have a cap of their own each, as mandates.
 
     Args:
@@ -60,12 +78,13 @@ def own_caps(data: StudyData, column: str) -> tuple[StudyData, str, dict[str, di
     """
     from imop_engine.study.own_caps import by_own_caps
 
-    return by_own_caps(data, column)
+    people, label, limits = by_own_caps(data, column)
+    return people, Mandates(label, limits)
 
 
 def learn(
     data: StudyData,
-    mandates: tuple[str, dict[str, dict[str, Any]]],
+    mandates: Mandates,
     settings: StudySettings,
     out: Path | None,
     command: str,
@@ -79,13 +98,20 @@ def learn(
         out: The folder of the results; None writes nothing.
         command: The line of the shell, for the reports.
     """
+    from imop_engine.sentences.mandates import missing
     from imop_engine.storage import save_study
     from imop_engine.study.mandates import run_mandates
     from imop_engine.tables.export import write_table
 
+    if mandates.column in data.attributes.columns:
+        labels = data.attributes[mandates.column].astype(str)[data.good]
+        strange = sorted(set(labels) - set(mandates.limits))
+    else:
+        strange = []  # said where the column is looked for
+    if strange:
+        raise InvalidInput(missing(strange, mandates.column, mandates.file))
     common.prepare()
-    column, given = mandates
-    found = run_mandates(data, column, given, settings)
+    found = run_mandates(data, mandates.column, mandates.limits, settings)
     if out is not None:
         write_table(found.returns, out / "returns.csv")
         write_table(found.investors, out / "investors.csv")

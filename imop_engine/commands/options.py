@@ -92,9 +92,10 @@ Cash = Annotated[
         "--cash", help="Cash without a history becomes an asset by its yearly rate, as Cash=2%."
     ),
 ]
-Upper = Annotated[float, typer.Option("--upper", help="Cap on every holding.")]
+Upper = Annotated[str, typer.Option("--upper", help="Cap on every holding, as 0.2 or 20%.")]
 Caps = Annotated[
-    list[str] | None, typer.Option("--cap", help="Cap of one asset, as ASSET=0.3; repeatable.")
+    list[str] | None,
+    typer.Option("--cap", help="Cap of one asset, as ASSET=0.3 or ASSET=30%; repeatable."),
 ]
 LimitTexts = Annotated[
     list[str] | None,
@@ -210,7 +211,7 @@ class CashOptions:
 class CapOptions:
     """The most that anybody may hold."""
 
-    upper: Upper = 1.0
+    upper: Upper = "100%"
     cap: Caps = None
 
 

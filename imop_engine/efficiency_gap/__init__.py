@@ -7,6 +7,6 @@ beliefs r, so the beliefs that leave the least on the table (`fit_efficiency`) a
 start, without weights to assign and with a proof; and a sum over investors, who enter only by
 their variance and by the average of what they hold.
 
-Reading order: measure, sample, value, cuts, descent, fit; then stream (the online update),
-curvature (its second order) and regret (what it can lose).
+Reading order: inside (what becomes of rounded portfolios), measure, sample, value, cuts, descent,
+fit; then stream (the online update), curvature (its second order) and regret (what it can lose).
 """

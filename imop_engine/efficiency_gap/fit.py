@@ -47,8 +47,8 @@ class EfficiencyFit:
             stay near where the fit began.
         flat_directions: the directions in which the value does not change, one a row.
         investors: how many portfolios there were.
-        moved: how many of them lay outside the caps, the budget or zero, and took part as the
-            nearest portfolio inside.
+        moved: how many of them lay outside their limits or the budget, if only by rounding; they
+            took part as `put_inside` says.
     """
 
     theta: Vector

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.capabilities import Capability
+from imop_engine.efficiency_gap.inside import put_inside
 from imop_engine.errors import ImopError
 from imop_engine.frontier import trace_within
-from imop_engine.kernels.twins import Stretches, measure_risk, put_inside, twins, variances
-from imop_engine.portfolio_arrays import project_rows
+from imop_engine.kernels.twins import Stretches, measure_risk, twins, variances
 from imop_engine.problem import Problem
 from imop_engine.weights import weight_of
 
@@ -24,7 +24,6 @@ NOT_A_PORTFOLIO: Final = (
 )
 # Where returns are nearly alike the frontier ends at a price of risk near zero; it is followed to
 # this many times (largest variance / spread of returns), and is off by 1e-9 of the spread at most.
-OUTSIDE: Final = 1e-9  # a limit that is missed by less is kept
 FURTHEST: Final = 1e9
 NEAREST_END: Final = 1e4  # ... and to this many at least
 
@@ -40,8 +39,9 @@ class Efficiency:
             least risk (possible only by rounding) with its beginning.
         weights: weight on return that goes with the efficient portfolio, 0 to 1; 1 beyond the
             frontier's end.
-        moved: how far the portfolio lay outside the caps, the budget or zero. It was compared as
-            the nearest portfolio that is inside; 0 where it is.
+        moved: how far the portfolio lay outside its limits or the budget; 0 where it did not. One
+            whose holdings were rounded was compared in proportion to what it holds, another one as
+            the nearest portfolio inside (see `put_inside`).
     """
 
     gaps: Vector
@@ -69,33 +69,13 @@ def efficiency(problem: Problem, theta: ArrayLike, decisions: Any) -> Efficiency
     """
     problem.require(*NEEDED, sentence=NOT_A_PORTFOLIO)
     r = problem.check_theta(theta)
-    Y, moved = nearest_inside(problem, problem.check_decisions(decisions))
+    Y, moved = put_inside(problem, problem.check_decisions(decisions))
     course = Course.of(problem, r, furthest(problem, r, FURTHEST))
     lam, X = np.empty(len(Y)), np.empty_like(Y)
     s = variances_of(problem, Y)
     twins(course.count, course.stretches, course.most, s, lam, X)
     gaps = np.maximum((X - Y) @ (r - r.mean()), 0.0)
     return Efficiency(gaps, X, weight_of(lam), moved)
-
-
-def nearest_inside(problem: Problem, Y: Matrix) -> tuple[Matrix, Vector]:
-    """The portfolios as the nearest ones that the problem allows, and how far each was moved."""
-    inside, moved = Y.copy(), np.zeros(len(Y))
-    if problem.can(Capability.BUDGET_AND_CAPS):
-        put_inside(inside, problem.portfolio.caps, moved)
-        return inside, moved
-    arrays, n = problem.portfolio, problem.n
-    rows = np.vstack([np.eye(n), arrays.rows])
-    low = np.concatenate([arrays.lower, arrays.levels])
-    high = np.concatenate([arrays.caps, np.full(len(arrays.levels), np.inf)])
-    high[n : n + arrays.equations] = arrays.levels[: arrays.equations]
-    values = Y @ rows.T
-    gram = rows @ rows.T
-    for t in np.flatnonzero(np.any((values < low - OUTSIDE) | (values > high + OUTSIDE), axis=1)):
-        found = project_rows(gram, values[t], low, high)
-        inside[t] = arrays.least_variance if found is None else found[:n]
-        moved[t] = float(np.linalg.norm(inside[t] - Y[t]))
-    return inside, moved
 
 
 def variances_of(problem: Problem, Y: Matrix) -> Vector:

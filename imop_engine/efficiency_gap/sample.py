@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.efficiency_gap.measure import nearest_inside, variances_of
+from imop_engine.efficiency_gap.inside import put_inside
+from imop_engine.efficiency_gap.measure import variances_of
 from imop_engine.errors import InvalidInput
 from imop_engine.problem import Problem
 
@@ -50,7 +51,7 @@ class Sample:
             block: portfolios, one in each row.
             lifts: what to add to each variance, for the copies in `lifted`.
         """
-        Y, away = nearest_inside(problem, block)
+        Y, away = put_inside(problem, block)
         s = variances_of(problem, Y)
         squares = (Y**2).sum(axis=1) if lifts else s
         lifted = tuple(s + lift * squares for lift in lifts)

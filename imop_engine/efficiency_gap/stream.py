@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.efficiency_gap.curvature import BOLD_UNIT, GapCurvature, pieces, plain
+from imop_engine.efficiency_gap.inside import put_inside
 from imop_engine.efficiency_gap.measure import (
     NEEDED,
     NOT_A_PORTFOLIO,
     fixes_scale,
-    nearest_inside,
     variances_of,
 )
 from imop_engine.efficiency_gap.seen import SeenInvestors, epochs
@@ -170,7 +170,7 @@ def efficiency_update(
     before = problem.theta.nearest(problem.check_theta(theta))
     if not is_rate(rate):
         raise InvalidInput(f"the rate must be a positive number; got {rate!r}.")
-    Y, _ = nearest_inside(problem, problem.check_decisions(decision))
+    Y, _ = put_inside(problem, problem.check_decisions(decision))
     if len(Y) != 1:
         raise InvalidInput(f"an update is for one portfolio; got {len(Y)}.")
     memory = GapMemory.begin(problem, before)
@@ -218,7 +218,7 @@ def run_gaps(
         How many rounds were run, fewer than there are if no efficient portfolio was found; and what
         they leave.
     """
-    inside, _ = nearest_inside(problem, Y)
+    inside, _ = put_inside(problem, Y)
     place, beliefs = (
         place_at(problem.portfolio, memory.price, memory.state),
         Beliefs(theta, memory.average),

@@ -22,6 +22,7 @@ HEADLINES: Final = {
     "coverage": "Holdings without a return history",
     "specification": "Something systematic is left",
     "caps": "Holdings pile up at a cap",
+    "limits": "Portfolios break the limits",
     "largest": "Only the largest holdings are reported",
     "rounding": "Holdings are rounded",
     "dropped": "Small positions are missing",

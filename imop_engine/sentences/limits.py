@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from imop_engine.sentences.numbers import percent_cell, points_cell, some
+from imop_engine.sentences.checks import Finding
+from imop_engine.sentences.numbers import percent, percent_cell, points_cell, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,7 @@ RELATIONS: Final[Mapping[str, str]] = {"<=": "at most", ">=": "at least", "=": "
 # Terms of a limit that are written out; the others are counted.
 TERMS_NAMED: Final = 6
 REMEDIES_NAMED: Final = 4
+BROKEN_NAMED: Final = 3  # limits that portfolios break; others are counted
 BUDGET: Final = "the holdings add up to 100%"
 ALL_LIMITS: Final = "all limits together"
 EVERY_HOLDING: Final = "every holding"
@@ -115,6 +117,55 @@ Change one of them, to A at most 5%, or A at least 3%.'
     return (
         f"no portfolio keeps all limits; these contradict one another: {'; '.join(members)}. "
         f"Change one of them{changed}."
+    )
+
+
+def no_cap(option: str, cap: float) -> str:
+    """A cap beyond the whole portfolio, which is a question: was it meant in per cent?
+
+    Args:
+        option: How the cap is written, up to its number.
+        cap: Its number, taken as a share.
+
+    >>> print(no_cap("--cap KO=", 30.0))
+    --cap KO=30 is 3,000% of the portfolio, which is no cap. Is 30% meant? Then write --cap KO=30%.
+    """
+    return (
+        f"{option}{cap:g} is {cap:,.0%} of the portfolio, which is no cap. Is {cap:g}% meant? "
+        f"Then write {option}{cap:g}%."
+    )
+
+
+def limits_broken(
+    count: int, total: int, limits: Sequence[tuple[str, int, float, float]], errors: float | None
+) -> Finding:
+    """Portfolios break the limits that were given.
+
+    Args:
+        count: how many break any of them.
+        total: of how many.
+        limits: those that are broken, worst first: in words, by how many, by how much of the
+            portfolio in the middle, and at most.
+        errors: the error in a holding, fractions of wealth, where errors explain it; else None.
+    """
+    named = [
+        f"{limit} ({many:,}, by {percent(typical)} in the middle and {percent(most)} at most)"
+        for limit, many, typical, most in limits[:BROKEN_NAMED]
+    ]
+    named += [f"{len(limits) - len(named)} more"] * (len(limits) > len(named))
+    said = (
+        f"{count:,} of {total:,} portfolios break the limits that were given, by more than "
+        f"rounding: {'; '.join(named)}."
+    )
+    if errors is not None:
+        return Finding(
+            f"{said} Errors of {percent(errors)} in a holding explain that.",
+            "Nothing needs to be done: errors take portfolios over a limit that binds.",
+        )
+    return Finding(
+        f"{said} The estimate takes such portfolios for errors, and many of them for beliefs.",
+        "Correct the limit or leave it out, or learn from those who keep it; investors under other "
+        "limits want a mandate of their own.",
     )
 
 

@@ -34,17 +34,25 @@ def apart_together(probability: float, apart: float) -> str:
     )
 
 
-def missing(mandates: list[str], column: str) -> str:
+def missing(mandates: list[str], column: str, where: str = "") -> str:
     """Labels in the column that no mandate is given for.
 
     Args:
         mandates: the labels.
         column: where they stand.
+        where: the file that mandates are read from; "" where they are an argument in Python.
+
+    >>> missing(["calm"], "segment", "mandates.csv")
+    "column 'segment' names 'calm', for which mandates.csv has no mandate; give it a row for each \
+limit, or one row with an empty limit where it has none."
     """
-    return (
-        f"column {column!r} names {', '.join(map(repr, mandates))}, for which no mandate is given; "
-        "give its limits, or {} where it has none."
-    )
+    named = f"column {column!r} names {', '.join(map(repr, mandates))}"
+    if where:
+        return (
+            f"{named}, for which {where} has no mandate; give it a row for each limit, or one row "
+            "with an empty limit where it has none."
+        )
+    return f"{named}, for which no mandate is given; give its limits, or {{}} where it has none."
 
 
 def at_cap(cap: float) -> str:

@@ -88,8 +88,9 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
     if dead:
         return (
             f"The portfolios say nothing of {name} yet: {holders} of {total} investors hold it, "
-            f"and the estimate of {percent(estimate)} explains none of that. Start from the "
-            "history, or learn at a higher rate."
+            f"and the estimate of {percent(estimate)} explains none of that. Where a limit fixes "
+            "what is held of it, loosen that; else start from the history, or learn at a higher "
+            "rate."
         )
     if holders:
         return (
@@ -243,8 +244,8 @@ def leaning_anchors(names: Sequence[str]) -> str:
 def dead_assets(names: Sequence[str]) -> str:
     """Assets that investors hold and the estimated frontier does not."""
     return (
-        f"Investors hold {', '.join(names)}, and the estimate explains none of it: start from the "
-        "history, or learn at a higher rate."
+        f"Investors hold {', '.join(names)}, and the estimate explains none of it: where a limit "
+        "fixes what is held, loosen that; else start from the history, or learn at a higher rate."
     )
 
 

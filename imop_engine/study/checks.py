@@ -14,12 +14,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from imop_engine.inference.broken_limits import broken_limits
 from imop_engine.inference.estimators import BELIEFS, HOLDINGS, IMPLIED
 from imop_engine.inference.first_order import anchored
 from imop_engine.inference.reporting import DROPPED, LARGEST
 from imop_engine.inference.specification import Specification
 from imop_engine.sentences import checks as say
 from imop_engine.sentences import departures
+from imop_engine.sentences.limits import limits_broken
 from imop_engine.sentences.numbers import some
 from imop_engine.study.data import MONTHS
 
@@ -45,6 +47,9 @@ ASIDE: Final = 0.03  # of the investors set aside
 MANY_ASIDE: Final = 0.35
 SERIAL: Final = 0.15  # correlation of neighbours' residuals, and its standard errors
 SERIAL_ERRORS: Final = 5.0
+# Errors in what is held take half of those whom a limit binds over it, by two thirds of their size
+# in the middle; limits that are broken by more than this many times their size were not kept.
+BEYOND_ERRORS: Final = 2.0
 FEW: Final = 50
 TOO_FEW: Final = 15
 SHORT: Final = 120  # periods
@@ -107,6 +112,7 @@ def study_checks(study: Study) -> tuple[Check, ...]:
 
     _fit(study, add)
     _people(study, add)
+    _limits(study, add)
     _given(study, add)
     _refitted(study, add)
     _coverage(study, add)
@@ -180,6 +186,28 @@ def _sharing(names: pd.Index, clusters: NDArray[np.int64]) -> tuple[int, int]:
     investors = pd.Series(np.asarray(names)).groupby(clusters).nunique()
     shared = investors[investors > 1]
     return int(shared.sum()), len(shared)
+
+
+def _limits(study: Study, add: Add) -> None:
+    """Whether the portfolios keep the limits that were given."""
+    Y = study.decisions.to_numpy(float)
+    step = None if study.estimate is None else study.specification.step
+    broken = broken_limits(study.settings.all_limits, study.problem.names, Y, step)
+    if not broken:
+        return
+    sd = study.noise_sd or 0.0
+    beyond = np.zeros(len(Y), dtype=bool)
+    for one in broken:
+        if np.median(one.excess - BEYOND_ERRORS * sd * one.spread) > 0.0:
+            beyond |= one.who
+    share = beyond.sum() / len(Y)
+    severe = POOR if share > MANY_ASIDE else CAUTION if share > ASIDE else NOTE
+    count = int(np.logical_or.reduce([one.who for one in broken]).sum())
+    told = [
+        (one.sentence, int(one.who.sum()), float(np.median(one.excess)), float(one.excess.max()))
+        for one in broken
+    ]
+    add("limits", severe, limits_broken(count, len(Y), told, sd if not share else None))
 
 
 def _given(study: Study, add: Add) -> None:

@@ -215,6 +215,15 @@ def test_a_cap_is_set_on_all_assets():
     assert set(capped.limits) == {Limit(f"Security {i}", 0.3) for i in range(1, 9)}
 
 
+def test_limits_that_portfolios_break_are_at_the_market():
+    of = made(investors=SMALL)
+    record(of, "poor", "limits")
+    market = three(of)[0]
+    assert market.colour == "poor"
+    assert market.press.label == "Look at the limits"
+    assert (market.press.action, market.press.change) == ("page", "market")
+
+
 def test_what_many_hold_more_than_is_no_cap():
     class Piled:
         estimate = object()

@@ -11,6 +11,7 @@ import reference
 import reference_efficiency as naive
 from imop_benchmarks.cones import TIGHT, by_clarabel, by_gurobi
 from imop_benchmarks.gaps import random_problem
+from imop_engine.efficiency_gap.inside import put_inside
 from imop_engine.errors import InvalidInput
 
 Q, TRUE = reference.SECURITIES_COVARIANCE, reference.SECURITIES_RETURN
@@ -194,13 +195,12 @@ def test_the_fit_of_few_is_what_gurobi_finds(seed):
 
 
 def seen(count: int, seed: int = 0, noise: float = 0.0) -> np.ndarray:
-    """The paper's investors, their portfolios rounded to 0.001 and noisy if asked."""
+    """The paper's investors, their portfolios as written with three decimals, noisy if asked."""
     rng = np.random.default_rng(seed)
     problem = imop.portfolio_problem(Q, anchors=ANCHORS)
     held = imop.efficient_frontier(problem, TRUE).at(rng.uniform(0.02, 0.98, count))
     held = np.maximum(held + noise * rng.normal(size=held.shape), 0.0)
-    held = np.round(held / held.sum(axis=1, keepdims=True), 3)
-    return held / held.sum(axis=1, keepdims=True)
+    return np.round(held / held.sum(axis=1, keepdims=True), 3)
 
 
 def starts():
@@ -223,7 +223,7 @@ def test_one_answer_from_any_start_with_a_proof(noise):
 
 def test_at_the_answer_efficient_portfolios_add_up_to_what_is_held():
     problem = imop.portfolio_problem(Q, anchors=ANCHORS, bounds=(-1.0, 1.0))
-    held = seen(300, noise=0.01)
+    held, _ = put_inside(problem, seen(300, noise=0.01))
     fit = imop.fit_efficiency(problem, held)
     twins = imop.efficiency(problem, fit.theta, held).portfolios
     assert fit.gradient == pytest.approx((twins - held).sum(axis=0), abs=1e-8)

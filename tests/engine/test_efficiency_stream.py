@@ -10,6 +10,7 @@ import reference
 import reference_efficiency as naive
 from imop_engine.efficiency_gap.curvature import MOST_KEPT, GapCurvature, pieces
 from imop_engine.efficiency_gap.cuts import plane_basis
+from imop_engine.efficiency_gap.inside import put_inside
 from imop_engine.efficiency_gap.measure import furthest
 from imop_engine.efficiency_gap.regret import EPOCHS, best_first_rate, diameter, regret_bound
 from imop_engine.efficiency_gap.sample import Sample
@@ -108,14 +109,14 @@ def test_an_update_in_a_metric_is_what_a_cone_solver_finds(seed):
 
 # -- streams -------------------------------------------------------------------------------------
 def seen(count: int, seed: int, weights: str = "uniform") -> np.ndarray:
-    """The paper's investors, their weights even or N(0.5, 0.15), portfolios rounded to 0.001."""
+    """The paper's investors, their weights even or N(0.5, 0.15), portfolios as they are
+    written with three decimals: a third of them do not add up to one."""
     problem = imop.portfolio_problem(Q, anchors=ANCHORS)
     rng = np.random.default_rng(seed)
     drawn = rng.uniform(0.0, 1.0, count)
     if weights == "normal":
         drawn = np.clip(rng.normal(0.5, 0.15, count), 0.0, 1.0)
-    held = np.round(imop.efficient_frontier(problem, TRUE).at(drawn), 3)
-    return held / held.sum(axis=1, keepdims=True)
+    return np.round(imop.efficient_frontier(problem, TRUE).at(drawn), 3)
 
 
 def a_start(start: str, seed: int) -> np.ndarray:
@@ -166,6 +167,7 @@ def test_a_rate_that_is_a_function_and_an_open_scale_have_plain_updates_only():
 def test_everybody_seen_is_a_sample_of_the_same_value_in_any_chunking():
     problem = imop.portfolio_problem(Q, anchors=ANCHORS)
     held = np.vstack([seen(3000, 6), np.tile(seen(1, 7), (2000, 1))])
+    held, _ = put_inside(problem, held)
     variances = np.einsum("ti,ij,tj->t", held, Q, held)
     whole, parts = SeenInvestors.nobody(8), SeenInvestors.nobody(8)
     whole.add(problem, held, variances)

@@ -30,6 +30,25 @@ def test_a_frontier_under_limits_keeps_them_and_says_what_they_cost(run_here):
     assert "What the limits cost" in shown.stdout
 
 
+def test_caps_are_read_in_per_cent_or_as_shares(run_here):
+    said = (["--upper", "20%", "--cap", "KO=5%"], ["--upper", "0.2", "--cap", "KO=0.05"])
+    one, other = (run_here("frontier", "--market", "us20", *each, "--json") for each in said)
+    assert one.returncode == 0, one.stderr
+    assert one.stdout == other.stdout
+    held = pd.DataFrame(json.loads(one.stdout)["frontier"])[list(market("us20").names)]
+    assert held.to_numpy().max() == pytest.approx(0.2, abs=1e-9)
+    assert held["KO"].max() <= 0.05 + 1e-9
+
+
+def test_more_than_the_whole_may_be_held_where_others_are_sold_short(run_here):
+    given = ("--upper", "1.2", "--minimum", "KO=-50%")
+    done = run_here("frontier", "--market", "us20", *given, "--json")
+    assert done.returncode == 0, done.stderr
+    held = pd.DataFrame(json.loads(done.stdout)["frontier"])[list(market("us20").names)]
+    assert 1.0 < held.to_numpy().max() <= 1.2 + 1e-9
+    assert held["KO"].min() == pytest.approx(-0.5, abs=1e-9)
+
+
 def test_groups_and_a_benchmark_come_from_files(run_here, tmp_path):
     returns, groups, held = (tmp_path / name for name in ("r.csv", "g.csv", "b.csv"))
     market("us20").history[["AAPL", "MSFT", "KO", "PG"]].to_csv(returns)
@@ -52,6 +71,11 @@ def test_groups_and_a_benchmark_come_from_files(run_here, tmp_path):
     [
         (["--limit", "sector:Technolgy <= 30%"], "did you mean 'Technology'?"),
         (["--limit", "AAPL <= 30"], "write 30% for a share of 0.3"),
+        (["--upper", "20"], "Is 20% meant? Then write --upper 20%"),
+        (["--upper", "1.5"], "--upper 1.5 is 150% of the portfolio, which is no cap"),
+        (["--upper", "a fifth"], "--upper is 'a fifth'; write it as 0.2 or 20%"),
+        (["--cap", "KO=30"], "--cap KO=30 is 3,000% of the portfolio, which is no cap"),
+        (["--cap", "KO=2.5", "--minimum", "AAPL=-50%"], "Is 2.5% meant?"),
         (["--limit", "active(AAPL) <= 3%"], "give the benchmark's holdings"),
         (["--minimum", "KO"], "--minimum is 'KO'; write it as Cash=5%"),
         (
@@ -126,6 +150,22 @@ def test_mandates_are_learned_together(run_here, tmp_path, monkeypatch):
     wrong = run_here("learn", *files, "--mandate", "segment=mandates.csv")
     assert wrong.returncode == 2
     assert "mandates.csv, mandate careful: the limit" in wrong.stderr
+    (tmp_path / "mandates.csv").write_text(
+        "mandate,limit\ncareful,calm:1 >= 60%\ncareful,calm:1 <= 50%\nfree,\n"
+    )
+    wrong = run_here("learn", *files, "--mandate", "segment=mandates.csv")
+    assert wrong.returncode == 2
+    assert (
+        "mandates.csv, mandate careful: no portfolio keeps all limits; these contradict one "
+        "another: calm:1 at least 60%; calm:1 at most 50%."
+    ) in " ".join(wrong.stderr.split())
+    (tmp_path / "mandates.csv").write_text("mandate,limit\ncareful,calm:1 >= 60%\n")
+    wrong = run_here("learn", *files, "--mandate", "segment=mandates.csv")
+    assert wrong.returncode == 2
+    assert (
+        "column 'segment' names 'free', for which mandates.csv has no mandate; give it a row for "
+        "each limit, or one row with an empty limit"
+    ) in " ".join(wrong.stderr.split())
 
 
 @pytest.mark.slow

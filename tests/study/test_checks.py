@@ -12,10 +12,14 @@ import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.identified_subspace import IdentifiedSubspace
 from imop_engine.inference.anchors import ordered_anchors
+from imop_engine.inference.broken_limits import broken_limits
 from imop_engine.inference.identify import sandwich_covariance
 from imop_engine.inference.information import information
 from imop_engine.inference.joint_covariance import JointFit
 from imop_engine.inference.specification import _piled, _serial, specification
+from imop_engine.limits import Limits
+from imop_engine.sentences.numbers import percent
+from imop_engine.sentences.returns import dead_assets
 from imop_engine.study.checks import (
     CAUTION,
     NOTE,
@@ -551,3 +555,82 @@ def test_errors_cut_at_zero_are_nothing_systematic():
     seen = specification(frontier, held, projection, 0.005, np.arange(len(held)))
     assert _serial(frontier, held, projection, 0.005)[0] > 0.15
     assert abs(seen.serial) < 0.1
+
+
+# -- limits that were given ------------------------------------------------------------------------
+PAIR = ({NAMES[0]: 1.0, NAMES[1]: 1.0}, "<=", 0.3)
+
+
+def limited(noise=0.0, count=200, upper=1.0):
+    """Efficient portfolios under the limit on two securities, rounded to 0.001."""
+    problem = imop.portfolio_problem(Q, names=NAMES, limits=[PAIR], upper=upper)
+    rng = np.random.default_rng(4)
+    exact = imop.efficient_frontier(problem, R).at(rng.uniform(0.05, 0.95, count))
+    errors = np.where(exact > 0, rng.normal(0.0, noise, exact.shape), 0.0)
+    return rescaled(rescaled(np.maximum(exact + errors, 0.0)).round(3))
+
+
+def test_limits_that_are_kept_up_to_rounding_are_not_mentioned():
+    settings = {"limits": [PAIR], "upper": 0.6}
+    study = run(limited(upper=0.6), settings=settings)
+    assert "limits" not in {check.name for check in study.checks}
+    assert study.verdict == "good"
+
+
+def test_limits_that_most_break_are_said_with_who_breaks_them_and_by_how_much():
+    held = limited()
+    tight = (PAIR[0], "<=", 0.1)
+    study = run(held, settings={"limits": [tight], "upper": {NAMES[5]: 0.05}})
+    check = found(study, "limits")
+    assert check.severity == POOR
+    beyond = held[:, :2].sum(axis=1) - 0.1
+    broken = beyond > 0.001 * (held[:, :2] > 0).sum(axis=1) + 1e-9
+    many = int(broken.sum())
+    typical, most = np.median(beyond[broken]), beyond.max()
+    assert many > 100
+    assert (
+        f"{NAMES[0]} + {NAMES[1]} at most 10% ({many}, by {percent(typical)} in the middle and "
+        f"{percent(most)} at most)"
+    ) in check.sentence
+    assert f"{NAMES[5]} at most 5% (" in check.sentence
+    either = int((broken | (held[:, 5] > 0.051 + 1e-9)).sum())
+    assert check.sentence.startswith(f"{either} of 200 portfolios break the limits")
+    assert "Correct the limit or leave it out" in check.remedy
+    written = json.loads(json.dumps([one.to_dict() for one in study.checks]))
+    assert check.to_dict() in written
+
+
+def test_limits_that_errors_take_portfolios_over_are_a_note():
+    study = run(limited(noise=0.004), settings={"limits": [PAIR]})
+    check = found(study, "limits")
+    assert check.severity == NOTE
+    assert "Errors of" in check.sentence
+    assert study.verdict == "good"
+
+
+def test_few_who_break_a_limit_are_a_caution():
+    held, free = limited(count=200), holdings(count=200)
+    bold = np.argsort(-free[:, :2].sum(axis=1))[:10]
+    assert free[bold, :2].sum(axis=1).min() > 0.33
+    held[:10] = free[bold]
+    check = found(run(held, settings={"limits": [PAIR]}), "limits")
+    assert check.severity == CAUTION
+    assert check.sentence.startswith("10 of 200")
+
+
+def test_a_holding_that_a_limit_fixes_is_said_with_the_limit():
+    exactly = ({NAMES[1]: 1.0}, "=", 0.02)
+    study = run(limited(), settings={"limits": [exactly]})
+    assert f"{NAMES[1]} exactly 2%" in found(study, "limits").sentence
+    assert "loosen that" in dead_assets([NAMES[1]])
+
+
+def test_a_minimum_that_nobody_keeps_is_said_with_those_of_its_size():
+    limits = Limits(0.9, floors=((NAMES[0], 0.05), (NAMES[1], 0.05)))
+    one, two = broken_limits(limits, NAMES, np.array([[0.0, 0.02, 0.98, 0, 0, 0, 0, 0.0]]))
+    assert {one.sentence, two.sentence} == {
+        f"each of {NAMES[0]}, {NAMES[1]} at least 5%",
+        "every holding at most 90%",
+    }
+    least = one if "least" in one.sentence else two
+    assert least.excess.tolist() == pytest.approx([0.05])
