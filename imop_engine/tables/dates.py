@@ -257,6 +257,18 @@ def _parse(word: str) -> tuple[str, Parts] | None:
     return None
 
 
+def is_written_date(text: str) -> bool:
+    """Whether a text is a date as people write it; no program's count of days.
+
+    Args:
+        text: For example 31.12.2023 or Q4 2023.
+    """
+    found = _parse(text)
+    if found is None or "serial" in found[1] or "seconds" in found[1]:
+        return False
+    return any(_moment(found[1], order) is not None for order in ORDERS)
+
+
 def _order(pairs: list[Parts], asked: str) -> tuple[str, str, bool]:
     """Decide which of two numbers is the day; return also why, and whether it stayed open."""
     if asked in ORDERS:

@@ -208,6 +208,15 @@ GROUPING: Final = vocabulary(
     資産クラス 資産分類 分類 業種 通貨 类别 资产类别 币种 자산군 분류 통화
     """
 )
+# What a portfolio is compared with, called by, or mostly holds: it names an asset not held there.
+BESIDE_ASSET: Final = vocabulary(
+    """
+    benchmark bench style top largest biggest main favourite favorite recommended preferred
+    proposed suggested next model strategy profile referenzindex vergleichsindex größte groesste
+    stil empfohlen empfohlener empfohlene empfehlung principal principale référence recommandé
+    mayor recomendado referencia indice índice maior referência maggiore consigliato riferimento
+    """
+)
 CURRENCY: Final = vocabulary(
     """
     currency ccy währung devise divisa moneda moeda valuta waluta валюта 通貨 币种 货币 통화

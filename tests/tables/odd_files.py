@@ -295,6 +295,90 @@ HOLDINGS: dict[str, tuple[str | bytes, dict[str, Any], dict[str, dict[str, float
         {},
         {"1": held(0.25, 0, 0.75), "2": held(0, 0, 1)},
     ),
+    "a recommended fund beside amounts": (
+        (
+            "client,recommended fund,World,Bonds,Gold\nA,World,6000,2000,2000\n"
+            "B,Gold,1000,1000,8000\nC,Bonds,2000,7000,1000\n"
+        ),
+        {},
+        {"A": held(0.6, 0.2, 0.2), "B": held(0.1, 0.1, 0.8), "C": held(0.2, 0.7, 0.1)},
+    ),
+    "the largest position beside percentages": (
+        "client;largest position;World;Bonds;Gold\nA;World;60;20;20\nB;Gold;10;10;80\n",
+        {},
+        {"A": held(0.6, 0.2, 0.2), "B": held(0.1, 0.1, 0.8)},
+    ),
+    "a style called as sectors are": (
+        "fund,style,World,Bonds,Gold\nF1,Bonds,10,80,10\nF2,World,70,10,20\n",
+        {},
+        {"F1": held(0.1, 0.8, 0.1), "F2": held(0.7, 0.1, 0.2)},
+    ),
+    "a benchmark before the asset": (
+        (
+            "fund,benchmark,asset,weight\nF1,World,World,60\nF1,World,Gold,40\n"
+            "F2,Bonds,Bonds,50\nF2,Bonds,Gold,50\n"
+        ),
+        {},
+        {"F1": held(0.6, 0, 0.4), "F2": held(0, 0.5, 0.5)},
+    ),
+    "a sleeve before the asset": (
+        (
+            "client,sleeve,asset,weight\nA,World,World,60\nA,World,Gold,40\nB,Gold,World,50\n"
+            "B,Gold,Gold,50\n"
+        ),
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(0.5, 0, 0.5)},
+    ),
+    "two columns of assets, one that names each once": (
+        "client,region,line,weight\nA,World,World,60\nA,World,Gold,40\nB,Gold,Gold,100\n",
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(0, 0, 1)},
+    ),
+    "clients called as assets are": (
+        "client,asset,weight\nGold,World,60\nGold,Gold,40\nWorld,Gold,100\n",
+        {},
+        {"Gold": held(0.6, 0, 0.4), "World": held(0, 0, 1)},
+    ),
+    "values at two dates": (
+        (
+            "client,asset,Value 31.12.2023,Value 31.01.2024\nA,World,500,600\nA,Gold,500,400\n"
+            "B,Gold,100,100\n"
+        ),
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(0, 0, 1)},
+    ),
+    "weights of two years in German, the later first": (
+        (
+            "Kunde;Fonds;Gewicht 2023;Gewicht 2022\nA;World;60;50\nA;Gold;40;50\n"
+            "B;Gold;100;100\n"
+        ),
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(0, 0, 1)},
+    ),
+    "weights of two quarters": (
+        (
+            "client,asset,Q4 2023 weight,Q1 2024 weight\nA,World,50,60\nA,Gold,50,40\n"
+            "B,Gold,100,100\n"
+        ),
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(0, 0, 1)},
+    ),
+    "shares and prices at two dates": (
+        (
+            "client,asset,shares_2023_12_31,shares_2024_01_31,price_2023_12_31,price_2024_01_31\n"
+            "A,World,10,10,5,6\nA,Gold,5,4,10,10\nB,Gold,1,1,10,10\n"
+        ),
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(0, 0, 1)},
+    ),
+    "each asset at two dates": (
+        (
+            "client,World 31.12.2023,World 31.01.2024,Gold 31.12.2023,Gold 31.01.2024\n"
+            "A,50,60,50,40\nB,0,10,100,90\n"
+        ),
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(0.1, 0, 0.9)},
+    ),
     "a history that names currencies, portfolios that do not": (
         "client,World,Gold\nA,60,40\n",
         {"assets": ["World (USD)", "Gold (EUR)"]},
