@@ -373,6 +373,12 @@ TOTAL_COMPANY: Final = frozenset(
 )
 
 _WORD = re.compile(r"[^\W\d_]+")
+# Bloomberg's code of an exchange behind a ticker, and the kind of instrument: LN Equity. Of the
+# codes alone only London's is a word for something else.
+_TRADED_AT = re.compile(
+    r"(?<=[A-Z0-9]) LN$"
+    r"|(?<=\S) [A-Z]{2} (?:Equity|Index|Corp|Govt|Curncy|Comdty|Mtge|Pfd|Muni)$"
+)
 _CAMEL = re.compile(r"(?<=[a-zäöü])(?=[A-ZÄÖÜ])")
 
 
@@ -465,10 +471,14 @@ def common_hint(names: Sequence[str], *others: str) -> str:
 
     One asset called "3% bond" does not make a table of percentages.
 
+    Where a ticker is traded is no word: LN is London, and no logarithm.
+
     >>> common_hint(["AAPL ret %", "MSFT ret %", "3% bond"], "monthly")
     '% ret monthly'
+    >>> common_hint(["IUSA LN Equity", "IWDA LN Equity"]), common_hint(["A ln", "B ln"])
+    ('', 'ln')
     """
-    counts = Counter(word for name in names for word in words_of(name))
+    counts = Counter(word for name in names for word in words_of(_TRADED_AT.sub("", name)))
     counts["%"] = sum("%" in name for name in names)
     shared = sorted(word for word, count in counts.items() if 2 * count >= len(names) and count)
     return " ".join([*shared, *others])

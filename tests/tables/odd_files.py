@@ -105,6 +105,19 @@ HISTORIES: dict[str, tuple[str | bytes, dict[str, Any], dict[str, list[float]]]]
             "B log return": np.expm1(np.round(np.log1p(RETURNS[:, 1]), 15)).tolist(),
         },
     ),
+    "tickers of London": (
+        table("Date,IUSA LN Equity,IWDA LN Equity", RETURNS),
+        {},
+        {
+            "IUSA LN Equity": RETURNS[:, 0].tolist(),
+            "IWDA LN Equity": RETURNS[:, 1].tolist(),
+        },
+    ),
+    "tickers of London, prices": (
+        table("Date,IUSA LN,IWDA LN", PRICES, spelled="{:.2f}"),
+        {},
+        {"IUSA LN": PRICES[:, 0].tolist(), "IWDA LN": PRICES[:, 1].tolist()},
+    ),
     "a fraction beside percentages": (
         table("Date,A,B", RETURNS * [100, 1]),
         {},
@@ -295,6 +308,20 @@ HOLDINGS: dict[str, tuple[str | bytes, dict[str, Any], dict[str, dict[str, float
         {},
         {"1": held(0.25, 0, 0.75), "2": held(0, 0, 1)},
     ),
+    "percentages rounded to tens": (
+        "client,World,Bonds,Gold\nA,50,40,20\nB,30,30,30\nC,60,20,20\n",
+        {},
+        {
+            "A": held(5 / 11, 4 / 11, 2 / 11),
+            "B": held(1 / 3, 1 / 3, 1 / 3),
+            "C": held(0.6, 0.2, 0.2),
+        },
+    ),
+    "amounts that happen to add up to a hundred in the middle": (
+        "client,World,Bonds,Gold\nA,5,4,11\nB,30,30,40\nC,60,220,20\n",
+        {},
+        {"A": held(0.25, 0.2, 0.55), "B": held(0.3, 0.3, 0.4), "C": held(0.2, 220 / 300, 20 / 300)},
+    ),
     "a recommended fund beside amounts": (
         (
             "client,recommended fund,World,Bonds,Gold\nA,World,6000,2000,2000\n"
@@ -348,10 +375,7 @@ HOLDINGS: dict[str, tuple[str | bytes, dict[str, Any], dict[str, dict[str, float
         {"A": held(0.6, 0, 0.4), "B": held(0, 0, 1)},
     ),
     "weights of two years in German, the later first": (
-        (
-            "Kunde;Fonds;Gewicht 2023;Gewicht 2022\nA;World;60;50\nA;Gold;40;50\n"
-            "B;Gold;100;100\n"
-        ),
+        ("Kunde;Fonds;Gewicht 2023;Gewicht 2022\nA;World;60;50\nA;Gold;40;50\nB;Gold;100;100\n"),
         {},
         {"A": held(0.6, 0, 0.4), "B": held(0, 0, 1)},
     ),
@@ -413,6 +437,7 @@ REFUSED_PORTFOLIOS: dict[str, tuple[str | bytes, dict[str, Any]]] = {
         ),
         {},
     ),
+    "a cell that is a book": (f'client,note,World,Gold\nA,"{"words " * 20_000}",60,40\n', {}),
     "a second table with other columns": (
         "Client,World,Gold\nA,60,40\nC,10,90\n\nClient,Bonds,Gold\nB,50,50\nD,20,80\n",
         {},
