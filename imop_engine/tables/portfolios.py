@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from imop_engine import gate
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.sentences.numbers import some
@@ -91,6 +92,7 @@ class Portfolios:
         return len(self.weights)
 
 
+@gate.public("imop_engine.tables")
 def read_portfolios(
     source: Source,
     assets: Sequence[str] | None = None,
