@@ -35,6 +35,7 @@ from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.joined_dates import with_joined_dates
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
+from imop_engine.tables.portfolio_doubts import note_doubts
 from imop_engine.tables.portfolio_roles import NAMED, Roles, guess_roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import KEPT, NOTHING, Cure, Guess, Notes, ReadingReport
@@ -249,6 +250,7 @@ def _book(
         guessed["dates"] = dates.guess
         layouts.note_open_dates(notes, date_name, dates)
         keep = layouts.note_bad_dates(notes, table, date_name, dates)
+    note_doubts(table, found, numbers, dates, notes)
     if found.layout == layouts.LONG:
         currencies = find_currencies(table, found, rates)
         book = long_book(

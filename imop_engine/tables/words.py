@@ -137,6 +137,7 @@ AMOUNT: Final = vocabulary(
     kurswert marktwert montant valeur importe importo valore waarde valorisation encours
     controvalore wartość wycena marknadsvärde värde markedsverdi markedsværdi стоимость tutar
     değer hodnota érték összeg αξία ποσό שווי סכום القيمة قيمة المبلغ مبلغ
+    bewertung kursværdi kursverdi arvo nilai valoare вартість tržní vrijednost
     評価額 時価 時価評価額 残高 金額 市值 金额 평가금액 평가액 금액
     """
 )

@@ -56,7 +56,20 @@ TURKISH = [
     *("ocak", "şubat", "mart", "nisan", "mayıs", "haziran"),
     *("temmuz", "ağustos", "eylül", "ekim", "kasım", "aralık"),
 ]
+AUSTRIAN = ["Jänner", "Feber", "März", "April", "Mai", "Juni", "Juli", "August", "September"]
+AUSTRIAN += ["Oktober", "November", "Dezember"]
+INDONESIAN = ["Januari", "Februari", "Maret", "April", "Mei", "Juni", "Juli", "Agustus"]
+INDONESIAN += ["September", "Oktober", "November", "Desember"]
+UKRAINIAN = ["січень", "лютий", "березень", "квітень", "травень", "червень", "липень"]
+UKRAINIAN += ["серпень", "вересень", "жовтень", "листопад", "грудень"]
 QUARTERS = {
+    "months of one digit": [f"{2020 + i // 12}-{i % 12 + 1}" for i in range(30)],
+    "months after a colon": [f"{2020 + i // 12}:{i % 12 + 1:02d}" for i in range(30)],
+    "months in Austria": [f"{AUSTRIAN[i % 12]} {2020 + i // 12}" for i in range(30)],
+    "months in Indonesian": [f"{INDONESIAN[i % 12]} {2020 + i // 12}" for i in range(30)],
+    "months in Ukrainian": [f"{UKRAINIAN[i % 12]} {2020 + i // 12}" for i in range(30)],
+    "fiscal years": [f"{1980 + i}/{(1981 + i) % 100:02d}" for i in range(30)],
+    "quarters that look like months": [f"{2010 + i // 4}-{i % 4 + 1}" for i in range(30)],
     "quarters in Portuguese": [f"{i % 4 + 1}T{2010 + i // 4}" for i in range(30)],
     "quarters in French": [f"{i % 4 + 1}e trimestre {2010 + i // 4}" for i in range(30)],
     "quarters in Polish": [
@@ -165,6 +178,19 @@ HISTORIES: dict[str, tuple[str | bytes, dict[str, Any], dict[str, list[float]]]]
         table("Date,A,B", LONGER, [*MONTHS, *DAYS]),
         {},
         both(LONGER),
+    ),
+    "returns of funds in rows, the word beside each month": (
+        (
+            "Name,ISIN,Return 2020-01,Return 2020-02,Return 2020-03\n"
+            "Fund A,LU0000000001,1.2,-0.3,0.7\nFund B,LU0000000002,0.1,0.2,-0.3\n"
+        ),
+        {},
+        {"Fund A": [0.012, -0.003, 0.007], "Fund B": [0.001, 0.002, -0.003]},
+    ),
+    "funds of a year, and a column of dates": (
+        table("Date,Return 2025,Return 2026", PRICES),
+        {},
+        {"Return 2025": PRICES[:, 0].tolist(), "Return 2026": PRICES[:, 1].tolist()},
     ),
     "classes before funds, months above": (
         "Class,Fund,2020-01,2020-02,2020-03\nEquity,A,1.2,-0.3,0.7\nBonds,B,0.1,0.2,-0.3\n",
@@ -322,6 +348,68 @@ HOLDINGS: dict[str, tuple[str | bytes, dict[str, Any], dict[str, dict[str, float
         {},
         {"A": held(0.25, 0.2, 0.55), "B": held(0.3, 0.3, 0.4), "C": held(0.2, 220 / 300, 20 / 300)},
     ),
+    "a first client of whom nothing is known yet": (
+        "client,World,Gold\nA,pending,pending\nB,10,90\nC,30,70\nD,20,80\n",
+        {},
+        {"B": held(0.1, 0, 0.9), "C": held(0.3, 0, 0.7), "D": held(0.2, 0, 0.8)},
+    ),
+    "one investor at many dates": (
+        "date,World,Gold\n" + "".join(f"2024-{m:02d}-28,{50 + m},{50 - m}\n" for m in range(1, 9)),
+        {},
+        {f"row {m + 1}": held((50 + m) / 100, 0, (50 - m) / 100) for m in range(1, 9)},
+    ),
+    "numbers of clients that a spreadsheet shortened": (
+        (
+            "client,asset,value\n4.02E+11,World,60\n4.02E+11,Gold,40\n4.02E+11,World,10\n"
+            "4.02E+11,Gold,90\n5.1E+11,Gold,5\n"
+        ),
+        {},
+        {"4.02E+11": held(0.35, 0, 0.65), "5.1E+11": held(0, 0, 1)},
+    ),
+    "a value that is not units times price, in German": (
+        (
+            "Kunde;Fonds;Stück;Kurs;Bewertung\n1;World;10;10,00;100,00\n"
+            "1;Bonds;10000;99,00;9900,00\n2;Gold;1;100,00;100,00\n"
+        ),
+        {},
+        {"1": held(0.01, 0.99, 0), "2": held(0, 0, 1)},
+    ),
+    "a value of another name beside bonds quoted per 100": (
+        (
+            "client,asset,shares,price,Evaluation\n1,World,10,10,100\n1,Bonds,10000,99,9900\n"
+            "2,Gold,1,100,100\n"
+        ),
+        {},
+        {"1": held(100 / 990_100, 990_000 / 990_100, 0), "2": held(0, 0, 1)},
+    ),
+    "one person written in three ways": (
+        "client,World,Gold\nAnn Lee,60,40\nann lee ,50,50\nAnn  Lee,10,90\n",
+        {},
+        {"Ann Lee": held(0.6, 0, 0.4), "ann lee": held(0.5, 0, 0.5), "Ann  Lee": held(0.1, 0, 0.9)},
+    ),
+    "options among shares": (
+        (
+            "filer,cusip,asset,value,putCall\nAlpha,A,World,600,\nAlpha,B,Gold,400,Put\n"
+            "Beta,A,World,500,\nBeta,B,Gold,500,Call\n"
+        ),
+        {"roles": {"filer": "investor"}},
+        {"Alpha": held(0.6, 0, 0.4), "Beta": held(0.5, 0, 0.5)},
+    ),
+    "options by their kind": (
+        "client,asset,value,type\nA,World,600,Stock\nA,Gold,400,Put Option\nB,World,5,Stock\n",
+        {},
+        {"A": held(0.6, 0, 0.4), "B": held(1, 0, 0)},
+    ),
+    "the change of a day among positions": (
+        (
+            '"Positions for account 123 as of 04:00 PM ET, 2024/01/31"\n\n"Symbol","Price",'
+            '"Mkt Val (Market Value)","Day Chng $ (Day Change $)"\n"World","100.00","$6,000.00",'
+            '"$50.00"\n"Gold","72.00","$4,000.00","-$9.00"\n"Account Total","--","$10,000.00",'
+            '"$41.00"\n'
+        ),
+        {},
+        {"file": held(0.6, 0, 0.4)},
+    ),
     "a recommended fund beside amounts": (
         (
             "client,recommended fund,World,Bonds,Gold\nA,World,6000,2000,2000\n"
@@ -421,6 +509,12 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "yearly rates in monthly rows": (table("Date,A (p.a.),B (p.a.)", 1200 * RETURNS), {}),
     "logarithms of prices": (table("Date,log A,log B", np.log(PRICES)), {}),
     "basis points": (table("Date,A bps,B bps", 10000 * RETURNS, spelled="{:.0f}"), {}),
+    "yearly returns below monthly ones": (
+        "Made by hand\n\n"
+        + table(",Mkt,SMB", 100 * RETURNS, [day.strftime("%Y%m") for day in MONTHS])
+        + "\n Annual Factors: January-December\n,Mkt,SMB\n2020,10.2,3.1\n2021,5.5,2.2\n",
+        {},
+    ),
     "prices beside returns": (
         table("Date,A,B", np.column_stack([PRICES[:, 0], 100 * RETURNS[:, 1]])),
         {},
