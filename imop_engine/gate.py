@@ -131,7 +131,6 @@ RULES: Final[Mapping[str, Rule]] = {
     "report": truth_value,
     "strict": truth_value,
     "rate": number(0.0, above=True),
-    "half_life": number(0.0, above=True, none=True),
     "change": number(0.0, above=True),
     "coverage": number(0.0),
     "tolerance": number(0.0),
