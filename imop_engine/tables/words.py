@@ -230,8 +230,8 @@ PAST: Final = vocabulary(
     previous prior old last change changes contribution contributions
     anfangsbestand anfangswert anfang vorjahr vormonat veränderung gewinn verlust einstandswert
     initiale précédent précédente variation début revient inicial anterior variación variação ganho
-    iniziale precedente variazione costo hankinta begin vorige wijziging początkowa zmiana 取得 取得価額 前回
-    前月 損益 評価損益 期初 成本 盈亏 취득
+    iniziale precedente variazione costo begin vorige wijziging początkowa zmiana 取得 取得価額 前回
+    hankinta 前月 損益 評価損益 期初 成本 盈亏 취득
     """
 )
 # Weights that are not what is held: wanted, compared with, or a difference from these.

@@ -34,6 +34,7 @@ def workbook(**sheets: list[list[Any]]) -> bytes:
 # -- histories of 30 months ----------------------------------------------------------------------
 RETURNS = np.round(np.random.default_rng(14).normal(0.006, 0.03, (30, 2)), 4)
 PRICES = np.round(100 * np.cumprod(1 + RETURNS, axis=0), 2)
+SPIKED = np.where(np.arange(60).reshape(30, 2) == 21, 100 * PRICES, PRICES)
 LONGER = np.vstack([PRICES, (PRICES[-1] * np.cumprod(1 + RETURNS / 10, axis=0)).round(3)])
 DAYS = [dt.date(2022, 7, 1) + dt.timedelta(days=i) for i in range(30)]
 MONTHS = [dt.date(2020 + i // 12, i % 12 + 1, 28) for i in range(30)]
@@ -192,6 +193,7 @@ HISTORIES: dict[str, tuple[str | bytes, dict[str, Any], dict[str, list[float]]]]
         {},
         {"Return 2025": PRICES[:, 0].tolist(), "Return 2026": PRICES[:, 1].tolist()},
     ),
+    "one price a hundred times too large": (table("Date,A,B", SPIKED), {}, both(SPIKED)),
     "classes before funds, months above": (
         "Class,Fund,2020-01,2020-02,2020-03\nEquity,A,1.2,-0.3,0.7\nBonds,B,0.1,0.2,-0.3\n",
         {},
