@@ -11,6 +11,7 @@ from typing import Final
 
 import pandas as pd
 
+from imop_engine import gate
 from imop_engine.asset_groups import AssetGroups
 from imop_engine.errors import InvalidInput
 from imop_engine.market import Market
@@ -27,6 +28,7 @@ def market_names() -> tuple[str, ...]:
     return tuple(_MARKETS)
 
 
+@gate.public("imop_engine.bundled")
 def market(name: str) -> Market:
     """Return a bundled market.
 
@@ -45,6 +47,7 @@ def market(name: str) -> Market:
     return _MARKETS[name]()
 
 
+@gate.public("imop_engine.bundled")
 def sample_portfolios(form: str = "wide") -> pd.DataFrame:
     """Return the portfolios of 1,000 simulated investors on the paper's eight securities.
 

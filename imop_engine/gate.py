@@ -10,21 +10,25 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from numbers import Integral, Real
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
 from imop_engine.errors import ImopError, InvalidInput
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+HOME: Final = "imop_engine"  # where most public functions are found
+READING: Final = "imop_engine.tables"
 Rule = Callable[[str, Any], None]
 KEYWORD_ONLY: Final = inspect.Parameter.KEYWORD_ONLY
 # What numpy, pandas and Python themselves say of things they cannot use.
 FOREIGN: Final = (
     TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError,
     MemoryError, AssertionError, NotImplementedError, BufferError, np.linalg.LinAlgError,
+    np.ma.MAError,
 )  # fmt: skip
 SHOWN: Final = 60  # characters of what was given
 
@@ -92,6 +96,11 @@ def distance(name: str, value: Any) -> None:
     number(0.0, none=True)(name, value)
 
 
+def maybe_text(name: str, value: Any) -> None:
+    """A text, or nothing at all."""
+    text(name, value, none=True)
+
+
 def of_class(kind: str, made_by: str) -> Rule:
     """Something of a class of ours, or of numpy's, named to spare the import."""
 
@@ -116,7 +125,26 @@ RULES: Final[Mapping[str, Rule]] = {
     "radius": number(0.0, above=True),
     "limit": distance,
     "undetermined": truth_value,
-}
+    "native": truth_value,
+    "offline": truth_value,
+    "repair": truth_value,
+    "report": truth_value,
+    "strict": truth_value,
+    "rate": number(0.0, above=True),
+    "change": number(0.0, above=True),
+    "coverage": number(0.0),
+    "tolerance": number(0.0),
+    "corners": whole(3),
+    "folds": whole(2),
+    "points": whole(2),
+    "retries": whole(0),
+    "name": maybe_text,
+    **dict.fromkeys(
+        ("command", "decimal", "drift", "duplicates", "form", "frequency", "jumps", "kind",
+         "layout", "negative", "sums", "units", "unknown"),
+        text,
+    ),
+}  # fmt: skip
 
 
 def _is_finite(value: Any) -> bool:
@@ -147,14 +175,43 @@ def _a(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
-def gated(function: Callable[..., T]) -> Callable[..., T]:
-    """The same function behind the gate."""
+def public(home: str, free: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Put a public function behind the gate where it is written.
+
+    Args:
+        home: The module from which users import it.
+        free: Arguments that mean something else here than the rules say.
+
+    Returns:
+        A decorator.
+    """
+
+    def behind(function: F) -> F:
+        return cast("F", gated(function, home, free))
+
+    return behind
+
+
+def gated(
+    function: Callable[..., T], home: str = HOME, free: tuple[str, ...] = ()
+) -> Callable[..., T]:
+    """The same function behind the gate.
+
+    Args:
+        function: A public function, or one that makes a generator.
+        home: The module from which users import it.
+        free: Arguments that mean something else here than the rules say.
+
+    Returns:
+        A function that checks what it is given and ends in our own errors only.
+    """
     signature = inspect.signature(function)
     name = function.__name__
     parameters = signature.parameters
     places = [one for one in parameters if parameters[one].kind is not KEYWORD_ONLY]
     needed = {one for one in parameters if parameters[one].default is inspect.Parameter.empty}
-    rules = [(one, RULES[one], parameters[one].default) for one in parameters if one in RULES]
+    ruled = [one for one in parameters if one in RULES and one not in free]
+    rules = [(one, RULES[one], parameters[one].default) for one in ruled]
     by_place = [(places.index(one), one, rule, default) for one, rule, default in rules
                 if one in places]  # fmt: skip
 
@@ -181,27 +238,60 @@ def gated(function: Callable[..., T]) -> Callable[..., T]:
             for place, one, rule, default in by_place:
                 if place < count and arguments[place] is not default:
                     rule(one, arguments[place])
-        return within(name, function, *arguments, **options)
+        return within(f"{home}.{name}", function, *arguments, **options)
 
     return called
 
 
-def within(name: str, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+def within(name: str, function: Callable[..., T], /, *arguments: Any, **options: Any) -> T:
     """Call a function; what it cannot use ends in our own error.
 
     Args:
-        name: What the function is called.
+        name: Where the function is found: imop_engine.solve, say.
         function: The function.
         *arguments: Its arguments.
         **options: Those by name.
     """
     try:
-        return function(*arguments, **options)
+        found = function(*arguments, **options)
     except ImopError:
         raise
     except FOREIGN as error:
-        more = f"; help(imop_engine.{name}) says what each of them is"
-        raise _refused(name, function, arguments, options, error, more) from error
+        raise _not_used(name, function, arguments, options, error) from error
+    if inspect.isgenerator(found):
+        # its body runs step by step, later than this call
+        return cast("T", _steps(found, name, function, arguments, options))
+    return found
+
+
+def _steps(
+    made: Generator[Any, Any, Any],
+    name: str,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Generator[Any, Any, Any]:
+    """The steps of a generator; where one fails the error is our own."""
+    try:
+        return (yield from made)
+    except ImopError:
+        raise
+    except FOREIGN as error:
+        raise _not_used(name, function, arguments, options, error) from error
+
+
+def _not_used(
+    name: str,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+    error: BaseException,
+) -> BaseException:
+    home, _, own = name.rpartition(".")
+    if isinstance(error, MemoryError) and home == READING:
+        return error  # whoever limits the memory of reading says how much a file may take
+    more = f"; help({name}) says what each of them is"
+    return _refused(own, function, arguments, options, error, more)
 
 
 def _refused(
@@ -226,7 +316,7 @@ def method(function: Callable[..., T]) -> Callable[..., T]:
     name = function.__qualname__.removesuffix(".__init__")
 
     @functools.wraps(function)
-    def called(self: Any, *arguments: Any, **options: Any) -> T:
+    def called(self: Any, /, *arguments: Any, **options: Any) -> T:
         try:
             return function(self, *arguments, **options)
         except ImopError:
@@ -248,7 +338,7 @@ def form(function: Callable[..., Any]) -> str:
     names = [
         one.name if one.default is one.empty else f"{one.name}=…"
         for one in inspect.signature(function).parameters.values()
-        if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        if one.name not in ("self", "cls") and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
     name = function.__qualname__.removesuffix(".__init__")
     return f"{name}({', '.join(names)})"

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from imop_engine import gate
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.efficiency_gap.measure import efficiency
 from imop_engine.frontier import Frontier, efficient_frontier, risk_of
@@ -115,6 +116,7 @@ class LimitPrices:
         return anywhere
 
 
+@gate.public("imop_engine.limit_prices")
 def limit_prices(
     covariance: Matrix, theta: ArrayLike, limits: Limits, names: Sequence[str], points: int = POINTS
 ) -> LimitPrices:

@@ -105,6 +105,7 @@ def parse_limit(
     return parse_limits([text], names, groups, benchmark)
 
 
+@gate.public("imop_engine.limit_text")
 def parse_limits(
     texts: Sequence[str],
     names: Sequence[str],
@@ -119,6 +120,10 @@ def parse_limits(
         groups: what groups can be named.
         benchmark: the benchmark's holdings.
     """
+    if benchmark is not None and not isinstance(benchmark, Mapping):
+        raise InvalidInput(
+            f"benchmark is {gate.shown(benchmark)}; give its holdings by asset, or None."
+        )
     known = LimitNames(names, None if groups is None else groups.on(names))
     found: list[LinearLimit] = []
     for text in texts:

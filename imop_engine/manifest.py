@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -110,8 +111,11 @@ def read(folder: Path, needed: tuple[str, ...], version: int) -> Found:
 
 
 def _list_bytes(folder: Path) -> bytes | None:
+    path = folder / FILE
     try:
-        with (folder / FILE).open("rb") as file:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+            raise _damaged(folder, "is no file")
+        with path.open("rb") as file:
             return file.read(LARGEST + 1)
     except FileNotFoundError:
         return None

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from imop_engine import gate
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.asset_groups import AssetGroups
 from imop_engine.errors import InvalidInput
@@ -71,6 +72,7 @@ class Market:
     groups: AssetGroups = field(default_factory=AssetGroups)
 
     @classmethod
+    @gate.method
     def of(
         cls,
         expected_returns: Any,
@@ -123,6 +125,7 @@ class Market:
         error = read_only(self.covariance * MONTHS_A_YEAR / _checked_months(months))
         return replace(self, months=months, mean_covariance=error)
 
+    @gate.method
     def with_cash(self, name: str, rate: float, risk: float = CASH_RISK) -> Market:
         """The same market with one asset more: cash, of which only a rate is known.
 
@@ -136,6 +139,7 @@ class Market:
             A market with cash as its last asset. Where there is a history, cash earns its rate in
             every period.
         """
+        gate.text("name", name)
         if name in self.names:
             raise InvalidInput(
                 f"{name} is an asset of the market already, with returns of its own; a rate is for "

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from imop_engine import gate
 from imop_engine.errors import InvalidInput
 from imop_engine.estimators import (
     FEWEST_PERIODS,
@@ -84,6 +85,7 @@ class Moments:
         return is_positive_definite(self.covariance.to_numpy())
 
 
+@gate.public("imop_engine.moments")
 def estimate_moments(
     returns: pd.DataFrame,
     mean: str = "arithmetic",

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from imop_engine import gate
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.investors import SIMULATED, Investors, numbered
@@ -32,6 +33,7 @@ CORNERS: Final = 3
 WHOLE_NUMBER_TOLERANCE: Final = 1e-9
 
 
+@gate.public("imop_engine.simulate")
 def simulate_investors(
     problem: Problem,
     theta: ArrayLike,

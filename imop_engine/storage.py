@@ -283,9 +283,11 @@ def load_study(folder: Path | str) -> Study:
             "to."
         )
     found = manifest.read(source, (RUN, f"{INPUTS}/"), FORMAT)
-    for remark in found.remarks:
-        warnings.warn(remark, OldStudy, stacklevel=2)
     try:
+        if not found.listed:  # which a study of today is not: no remark that it is an old one
+            _require_format(source, json.loads(found.bytes(RUN)), found)
+        for remark in found.remarks:
+            warnings.warn(remark, OldStudy, stacklevel=2)
         return _open(source, found)
     except ImopError:
         raise

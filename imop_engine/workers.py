@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Protocol, TypeVar
 
+from imop_engine import gate
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.one_thread import one_thread
 from imop_engine.versions import versions
@@ -184,6 +185,7 @@ def _numbered(task: Task[P, R], number: int, part: P, common: Any) -> tuple[int,
         return number, task(part, common)
 
 
+@gate.public("imop_engine.workers")
 @contextmanager
 def open_workers(
     where: str | None = None, count: int | None = None, memory: str | None = None
@@ -199,8 +201,9 @@ def open_workers(
     Yields:
         The workers.
     """
-    if count is not None and count < 1:
-        raise InvalidInput(f"there are to be {count} workers; give a whole number from 1 up.")
+    gate.whole(1, none=True)("count", count)
+    for name, text in (("where", where), ("memory", memory)):
+        gate.maybe_text(name, text)
     chosen = where or HERE
     if memory is not None and chosen != LOCAL:
         raise InvalidInput(

@@ -78,7 +78,7 @@ def api(count: int, work: Path) -> Tally:
 
 def shell(count: int, work: Path) -> Tally:
     """Nasty calls of the shell."""
-    from .fuzz import shell_calls
+    from .command_lines import shell_calls
 
     return Tally.of("shell", shell_calls(count, SEED))
 

@@ -1,4 +1,4 @@
-"""Nasty calls of the Python API and of the shell: each gives an answer or ends in our own error.
+"""Nasty calls of the Python API: each gives an answer or ends in our own error.
 
 A call starts from arguments that are right; one or two of them are replaced by something nasty:
 nothing, infinities, texts, other shapes, other types, numbers of four hundred digits. The seed
@@ -8,7 +8,6 @@ makes the calls; no call may take more than ten processor seconds.
 from __future__ import annotations
 
 import contextlib
-import io
 import signal
 import tempfile
 import warnings
@@ -24,10 +23,10 @@ from imop_engine.bundled import market
 from imop_engine.errors import ImopError
 from imop_engine.simulate import simulate_investors
 
+from .more_calls import Calls, more_calls
 from .verdicts import Trial
 
 LONGEST: Final = 10.0  # processor seconds
-Calls = dict[str, tuple[Callable[..., Any], dict[str, Any]]]
 
 
 class TooLong(BaseException):
@@ -66,8 +65,16 @@ def nasty(rng: np.random.Generator) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
-def right_calls() -> Calls:
-    """Public functions, each with arguments that are right."""
+def right_calls(folder: Path) -> Calls:
+    """Public functions, each with arguments that are right.
+
+    Args:
+        folder: Where files are written that some of them read.
+    """
+    return {**_core_calls(), **more_calls(folder)}
+
+
+def _core_calls() -> Calls:
     paper = market("paper8")
     problem = imop.portfolio_problem(paper.covariance, names=paper.names, bounds=(-1.0, 1.0))
     theta = paper.expected_returns
@@ -209,7 +216,13 @@ def api_calls(count: int, seed: int) -> Iterator[Trial]:
         count: How many.
         seed: Of the calls.
     """
-    calls = right_calls()
+    # some functions write where they are told to, and a folder may be called anything
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        calls = right_calls(Path(folder))
+        yield from _api_calls(calls, count, seed)
+
+
+def _api_calls(calls: Calls, count: int, seed: int) -> Iterator[Trial]:
     names = list(calls)
     for number in range(count):
         rng = np.random.default_rng([seed, number])
@@ -242,102 +255,6 @@ def judged(what: str, call: Callable[[], Any]) -> Trial:
     except ImopError as error:
         remedy = len(str(error)) > 15
         return Trial(what, "refused" if remedy else "without a remedy", str(error))
-    except TooLong:
-        return Trial(what, "hangs")
-    except BaseException as error:
-        return Trial(what, "foreign", f"{type(error).__name__}: {error}")
-    return Trial(what, "right")
-
-
-# -- the shell -----------------------------------------------------------------------------------
-TEXTS: Final = (
-    "", "abc", "nan", "inf", "-inf", "-1", "0", "1e308", "9" * 400, "0.5", "é", "\u202e", "-", "--",
-    "=", "A=1", "A=nan", "A=", "=1", "Security 1=0.1", "Security 1=1e400", "Security 1=0.1±-1",
-    "../..", "/", "/dev/null", "/proc/self/mem", "nowhere.csv", "%s%n", "$(id)", "`id`", "'; --",
-    "1,2", "0.5,0.3", "exact", "auto", "csv", "xlsx", "\n", "a\tb", "1_000", "٣", "0x10", "1e",
-    "+5",
-)  # fmt: skip
-OPTIONS: Final = {
-    "learn": (
-        "--portfolios", "--returns", "--market", "--expected", "--covariance", "--weights",
-        "--algorithm", "--rate", "--forgetting", "--loss", "--start", "--errors", "--by", "--level",
-        "--seed", "--anchor", "--anchor-portfolio", "--truth", "--months", "--upper", "--cap",
-        "--min-coverage", "--sums", "--negative", "--duplicates", "--snapshots", "--drift",
-        "--currency-rate", "--role", "--also", "--title", "--cash", "--portfolio-units",
-        "--asset-map", "--out",
-    ),
-    "simulate": (
-        "--market", "--investors", "--weights", "--mean", "--sd", "--part", "--segment", "--noise",
-        "--noise-level", "--seed", "--layout", "--format", "--out",
-    ),
-    "frontier": ("--market", "--returns", "--study", "--upper", "--cap", "--out", "--points"),
-    "template": ("--out", "--format"),
-    "app": ("--port", "--address"),
-}  # fmt: skip
-
-
-def shell_calls(count: int, seed: int) -> Iterator[Trial]:
-    """Make nasty calls of the shell, in this process and in a folder of their own.
-
-    Args:
-        count: How many.
-        seed: Of the calls.
-    """
-    from imop_engine import cli
-
-    names = list(OPTIONS)
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        people = market("paper8")
-        problem = imop.portfolio_problem(people.covariance, names=people.names)
-        drawn = simulate_investors(
-            problem, people.expected_returns, 12, rng=np.random.default_rng(0)
-        )
-        table = pd.DataFrame(drawn.portfolios, columns=list(people.names))
-        table.to_csv("portfolios.csv", index_label="investor")
-        for number in range(count):
-            rng = np.random.default_rng([seed, number])
-            words = _words(names[number % len(names)], rng)
-            yield judged_shell(words, lambda: cli.main(words))  # noqa: B023
-
-
-def _words(command: str, rng: np.random.Generator) -> list[str]:
-    words = [command]
-    if command == "learn":
-        words += ["--portfolios", "portfolios.csv", "--market", "paper8", "--no-refine"]
-    elif command == "frontier":
-        words += ["--market", "paper8"]
-    elif command == "simulate":
-        words += ["--market", "paper8", "--investors", "3", "--out", "drawn"]
-    for option in rng.choice(OPTIONS[command], size=int(rng.integers(1, 4))):
-        text = str(rng.choice(TEXTS))
-        words += [str(option), f"out-{text}" if option == "--out" and "/" in text else text]
-    if command == "app":
-        words += ["--port", "0"]  # which is refused, so that no server starts
-    return words
-
-
-def judged_shell(words: list[str], call: Callable[[], Any]) -> Trial:
-    """How a call of the shell ended: with 0, or with one sentence and 2.
-
-    Args:
-        words: The command line.
-        call: The call.
-    """
-    out, err = io.StringIO(), io.StringIO()
-    what = "imop " + " ".join(repr(one[:40]) for one in words)
-    try:
-        with (
-            limited(LONGEST), warnings.catch_warnings(), np.errstate(all="ignore"),
-            contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
-        ):  # fmt: skip
-            warnings.simplefilter("ignore")
-            call()
-    except SystemExit as error:
-        if error.code == 0:
-            return Trial(what, "right")
-        said = err.getvalue().strip()
-        sentence = bool(said) and "Traceback" not in said and said.endswith(".")
-        return Trial(what, "refused" if error.code == 2 and sentence else "unsaid", said[-300:])
     except TooLong:
         return Trial(what, "hangs")
     except BaseException as error:

@@ -23,8 +23,8 @@ SAID: Final = {
         "numbers that break arithmetic: covariances hardly invertible or without rank, sizes from "
         "1e-12 to 1e12 and denormal, ties, duplicates, a single asset, 200,000 portfolios"
     ),
-    "api": "nasty calls of the Python API",
-    "shell": "nasty command lines",
+    "api": "nasty calls of the Python API: every function that users import",
+    "shell": "nasty command lines: every command with every option",
     "network": (
         "steps from the start of the app to a printed report under strace, foreign Origins and "
         "hosts among them; the last is that no address outside this computer was spoken to"

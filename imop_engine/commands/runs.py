@@ -6,6 +6,7 @@ What it does is in the app's package, which is found by name: the engine imports
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ import typer
 
 from imop_engine.commands import common
 from imop_engine.commands.options import Json
+from imop_engine.errors import InvalidInput
 
 runs = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="What the app keeps: list, take out, take in."
@@ -103,9 +105,22 @@ def remove(
 ) -> None:
     """Delete a workspace with its runs and files, for good."""
     if not yes:
-        typer.confirm(f"Delete {workspace} with all its runs and files?", abort=True, err=True)
+        _ask(workspace)
     _kept().remove(workspace)
     _say(as_json, {"workspace": workspace}, f"{workspace} is gone")
+
+
+def _ask(workspace: str) -> None:
+    """Ask whether a workspace is to be deleted; where nobody can answer, say so."""
+    try:
+        typer.confirm(f"Delete {workspace} with all its runs and files?", abort=True, err=True)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        typer.echo(err=True)
+        raise InvalidInput(
+            f"{workspace} was not deleted: nobody said yes. Where nobody can be asked, say --yes."
+        ) from None
 
 
 def _say(as_json: bool, document: dict[str, Any], sentence: str) -> None:

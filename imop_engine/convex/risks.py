@@ -220,8 +220,14 @@ def risk_problem(
     second, rules = chosen.stated(x, scenarios, level)
     rules += _holdings(x, upper, names)
     first = -r @ x
+    price = broadcast(cost, n, "cost")
+    if previous is None and np.any(price != 0):
+        raise InvalidInput(
+            "cost is that of getting from one portfolio to another; give previous, the portfolio "
+            "before, or leave cost out."
+        )
     if previous is not None:
-        before, price = vector(previous, "previous"), broadcast(cost, n, "cost")
+        before = vector(previous, "previous")
         if before.size != n or np.any(price < 0):
             raise InvalidInput(
                 f"previous needs {n} holdings and cost no negative number; got {before.size} "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
+from imop_engine import gate
 from imop_engine.errors import InvalidInput
 from imop_engine.handover.limits import (
     SectorConstraints,
@@ -60,6 +61,7 @@ class PyPfOptInputs(NamedTuple):
     solver_options: dict[str, float]
 
 
+@gate.public("imop_engine.handover", free=("study",))
 def to_pypfopt(study: Study) -> PyPfOptInputs:
     """The estimate for PyPortfolioOpt: `EfficientFrontier(*to_pypfopt(study))`."""
     names = list(study.problem.names)
@@ -79,6 +81,7 @@ def to_pypfopt(study: Study) -> PyPfOptInputs:
     )
 
 
+@gate.public("imop_engine.handover", free=("study",))
 def to_skfolio(study: Study, periods_per_year: float = 1.0) -> LearnedPrior:
     """The estimate as a prior estimator for skfolio: `MeanRisk(prior_estimator=...)`.
 

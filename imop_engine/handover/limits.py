@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from imop_engine import gate
 from imop_engine.arguments import Vector
 from imop_engine.limits import LinearLimit, limit_rows
 from imop_engine.problem import Problem
@@ -69,6 +70,7 @@ def other_limits(problem: Problem) -> tuple[LinearLimit, ...]:
     return tuple(limit for limit in _of_several(problem) if limit not in sums)
 
 
+@gate.public("imop_engine.handover")
 def add_limits(optimiser: Any, problem: Problem) -> Any:
     """Give a PyPortfolioOpt optimiser the limits of a problem.
 
@@ -92,6 +94,7 @@ def add_limits(optimiser: Any, problem: Problem) -> Any:
     return optimiser
 
 
+@gate.public("imop_engine.handover")
 def skfolio_limits(problem: Problem) -> SkfolioLimits:
     """The limits for skfolio: bounds of each holding, groups, and equations over them.
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from imop_engine import gate
 from imop_engine.arguments import Vector
 from imop_engine.efficiency_gap.fit import EfficiencyFit, fit_sample, lifts_of, require_fit
 from imop_engine.efficiency_gap.sample import Sample
@@ -130,6 +131,7 @@ def find_parts(workers: Workers, where: str | Path, columns: Columns) -> tuple[P
     return tuple(replace(one, first=first) for one, first in zip(found, firsts, strict=False))
 
 
+@gate.public("imop_engine.scale.learn")
 def learn_population(
     market: Market,
     parts: Sequence[Part],

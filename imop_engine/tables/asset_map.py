@@ -13,6 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from imop_engine import gate
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable, text_column
@@ -51,6 +52,7 @@ class AssetMap:
         return words.key(identifier) in self.labels
 
 
+@gate.public("imop_engine.tables")
 def read_asset_map(
     source: Source, *, name: str | None = None, limits: ReadingLimits = DEFAULT_LIMITS
 ) -> AssetMap:

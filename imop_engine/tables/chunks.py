@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
+from imop_engine import gate
 from imop_engine.errors import InvalidInput, UnreadableFile
 
 CHUNK_ROWS: Final = 16_384  # 4 MB at 30 assets, of which four copies live at once
@@ -26,6 +27,7 @@ PARQUET: Final = b"PAR1"
 INSTEAD: Final = "read_portfolios understands other tables, and says what it changed"
 
 
+@gate.public("imop_engine.tables")
 def portfolio_chunks(
     path: str | Path, assets: Sequence[str], rows: int = CHUNK_ROWS
 ) -> Iterator[pd.DataFrame]:

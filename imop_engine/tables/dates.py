@@ -40,29 +40,35 @@ UNEVEN: Final = 0.6
 # January to December, as people and programs write them, parted by bars.
 MONTH_WORDS: Final = """
     jan january januar janvier janv enero ene gennaio gen janeiro januari sty styczeń stycznia
-    január leden ledna ocak oca tammikuu tammi янв январь января ιανουάριος ιαν |
-    feb february februar février fevrier févr fév fev febrero febbraio fevereiro februari lut luty
-    lutego február únor února şubat şub helmikuu helmi фев февраль февраля φεβρουάριος φεβ |
-    mar march märz maerz mär mrz mars marzo março marco mrt maart marts marca marzec március márc
-    březen března mart maaliskuu maalis мар март марта μάρτιος μαρ |
+    január leden ledna ocak oca tammikuu tammi янв январь января ιανουάριος ιαν jänner jän
+    ianuarie січень січня |
+    feb february februar février fevrier févr fév fev febrero febbraio fevereiro februari lut
+    luty lutego február únor února şubat şub helmikuu helmi фев февраль февраля φεβρουάριος φεβ
+    feber februarie лютий лютого |
+    mar march märz maerz mär mrz mars marzo março marco mrt maart marts marca marzec március
+    márc březen března mart maaliskuu maalis мар март марта μάρτιος μαρ martie maret березень
+    березня |
     apr april avril avr abril abr aprile kwi kwiecień kwietnia április ápr duben dubna nisan nis
-    huhtikuu huhti апр апрель апреля απρίλιος απρ |
+    huhtikuu huhti апр апрель апреля απρίλιος απρ aprilie квітень квітня |
     may mai mayo maggio mag maio mei maj május máj květen května mayıs toukokuu touko май мая
-    μάιος μαϊ |
+    μάιος μαϊ травень травня |
     jun june juni juin junio giugno giu junho cze czerwiec czerwca június jún červen června
-    haziran haz kesäkuu kesä июн июнь июня ιούνιος ιουν |
+    haziran haz kesäkuu kesä июн июнь июня ιούνιος ιουν iunie червень червня |
     jul july juli juillet juil julio luglio lug julho lip lipiec lipca július júl červenec
-    července temmuz tem heinäkuu heinä июл июль июля ιούλιος ιουλ |
+    července temmuz tem heinäkuu heinä июл июль июля ιούλιος ιουλ iulie липень липня |
     aug august août aout agosto ago augustus augusti sie sierpień sierpnia augusztus srpen srpna
-    ağustos ağu elokuu elo авг август августа αύγουστος αυγ |
+    ağustos ağu elokuu elo авг август августа αύγουστος αυγ agustus серпень серпня |
     sep sept september septembre septiembre settembre set setembro wrz wrzesień września
-    szeptember szept září eylül eyl syyskuu syys сен сентябрь сентября σεπτέμβριος σεπ |
+    szeptember szept září eylül eyl syyskuu syys сен сентябрь сентября σεπτέμβριος σεπ
+    septembrie вересень вересня |
     oct october oktober okt octobre octubre ottobre ott outubro out paź październik października
-    október říjen října ekim eki lokakuu loka окт октябрь октября οκτώβριος οκτ |
-    nov november novembre noviembre novembro lis listopad listopada listopadu kasım kas marraskuu
-    marras ноя ноябрь ноября νοέμβριος νοε |
+    október říjen října ekim eki lokakuu loka окт октябрь октября οκτώβριος οκτ octombrie
+    жовтень жовтня |
+    nov november novembre noviembre novembro lis listopad listopada listopadu kasım kas
+    marraskuu marras ноя ноябрь ноября νοέμβριος νοε noiembrie листопад листопада |
     dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro gru grudzień
     grudnia prosinec prosince aralık ara joulukuu joulu дек декабрь декабря δεκέμβριος δεκ
+    decembrie desember грудень грудня
 """
 MONTHS: Final = {
     word: number
@@ -99,6 +105,13 @@ YMD: Final = r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
 NUMBERED_DAY: Final = r"^(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 MONTH_DAY: Final = "^" + WORD + r"[-/\s]*(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+"
 
+# 2020-1 beside 2020-12; alone, up to 2020-4, these may be quarters and are read as nothing.
+SHORT_MONTH: Final = "month of one digit"
+LAST_QUARTER: Final = 4
+# 2001/02, of which each ends in the year after the one it begins in.
+FISCAL_YEAR: Final = re.compile(r"^(?P<begin>(?:19|20)\d{2})[-/](?P<end>\d{2})$")
+FEWEST_YEARS: Final = 3
+
 Parts = dict[str, Any]
 
 
@@ -125,7 +138,8 @@ FORMS: Final = (
     _form("year-month-day", ERA_YEAR + EAST_ASIAN + EAST_ASIAN_DAY),
     _form("month", r"^(?P<year>\d{4})" + EAST_ASIAN + "$"),
     _form("month", ERA_YEAR + EAST_ASIAN + "$"),
-    _form("month", r"^(?P<year>\d{4})[-/.\s]?(?P<month>0[1-9]|1[0-2])$"),
+    _form("month", r"^(?P<year>\d{4})[-/.:\s]?(?P<month>0[1-9]|1[0-2])$"),
+    _form(SHORT_MONTH, r"^(?P<year>(?:19|20)\d{2})[-/:](?P<month>[1-9])$"),
     _form("month", r"^(?P<month>0?[1-9]|1[0-2])[-/.](?P<year>\d{4})$"),
     _form("month", r"^(?P<year>\d{4})[-/\s]?[Mm](?P<month>\d{1,2})$"),
     _form("month", "^" + WORD + r"[-/,\s]*" + YEAR + "$"),
@@ -222,7 +236,7 @@ def _read_texts(
     coded = pc.dictionary_encode(text)
     words = coded.dictionary.to_pylist()
     codes = coded.indices.to_numpy(zero_copy_only=False)
-    parsed = [_parse(word) for word in words]
+    parsed = _fiscal_years(words) or _without_quarters([_parse(word) for word in words])
     pairs = [one[1] for one in parsed if one and "a" in one[1]]
     chosen, reason, open_order = _order(pairs, order)
     moments = np.full(len(words), np.datetime64("NaT"), dtype="datetime64[us]")
@@ -236,6 +250,30 @@ def _read_texts(
     read = moments[codes]
     values[~np.isnat(read)] = read[~np.isnat(read)]
     return reason, open_order
+
+
+def _fiscal_years(words: list[str]) -> list[tuple[str, Parts] | None] | None:
+    """Years like 2001/02, where every cell is one; None where they are something else."""
+    found = [FISCAL_YEAR.match(word) for word in words if word]
+    ends = [
+        str(int(one["begin"]) + 1)
+        for one in found
+        if one is not None and (int(one["begin"]) + 1) % 100 == int(one["end"])
+    ]
+    if len(ends) < max(FEWEST_YEARS, len(found)):
+        return None
+    years = iter(ends)
+    return [("fiscal year", {"year": next(years)}) if word else None for word in words]
+
+
+def _without_quarters(
+    parsed: list[tuple[str, Parts] | None],
+) -> list[tuple[str, Parts] | None]:
+    """Leave out months of one digit where no cell says a later month than there are quarters."""
+    months = [int(one[1]["month"]) for one in parsed if one and one[0] in ("month", SHORT_MONTH)]
+    if not months or max(months) > LAST_QUARTER:
+        return parsed
+    return [None if one and one[0] == SHORT_MONTH else one for one in parsed]
 
 
 def _parse(word: str) -> tuple[str, Parts] | None:
@@ -255,6 +293,18 @@ def _parse(word: str) -> tuple[str, Parts] | None:
     if bare.isascii() and bare.isdigit() and EXCEL_FIRST <= int(bare) <= EXCEL_LAST:
         return "Excel day numbers", {"serial": int(bare)}
     return None
+
+
+def is_written_date(text: str) -> bool:
+    """Whether a text is a date as people write it; no program's count of days.
+
+    Args:
+        text: For example 31.12.2023 or Q4 2023.
+    """
+    found = _parse(text)
+    if found is None or "serial" in found[1] or "seconds" in found[1]:
+        return False
+    return any(_moment(found[1], order) is not None for order in ORDERS)
 
 
 def _order(pairs: list[Parts], asked: str) -> tuple[str, str, bool]:

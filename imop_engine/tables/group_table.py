@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from imop_engine import gate
 from imop_engine.asset_groups import AssetGroups
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import words
@@ -26,6 +27,7 @@ A_FEW: Final = 5  # or words, and no more different ones than these
 ROWS_BELOW_NAMES: Final = 20
 
 
+@gate.public("imop_engine.tables")
 def read_asset_groups(
     source: Source,
     names: Sequence[str] = (),

@@ -5,6 +5,7 @@ Wide, long and transposed tables, one asset's quotes, and quotes of several asse
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from imop_engine.errors import UnreadableFile
 from imop_engine.tables import history_layout as layouts
 from imop_engine.tables import words
 from imop_engine.tables.cells import BoolArray, CellColumn, CellTable, as_bool, mixed_column
+from imop_engine.tables.dated_columns import without_date
 from imop_engine.tables.dates import Dates, read_dates
 from imop_engine.tables.history_matrix import (
     Matrix,
@@ -95,7 +97,7 @@ def _dated_headers(
     if layout not in ("auto", layouts.TRANSPOSED) or roles:
         return None
     names = table.names[1:]
-    read = read_dates(mixed_column("header", names), order) if names else None
+    read = read_dates(mixed_column("header", _bare_dates(table, names)), order) if names else None
     if read is None or read.share < layouts.MOSTLY:
         if layout == layouts.TRANSPOSED:
             raise UnreadableFile(
@@ -104,6 +106,23 @@ def _dated_headers(
             )
         return None
     return names, read
+
+
+def _bare_dates(table: CellTable, names: Sequence[str]) -> Sequence[str]:
+    """Names without the word that all dates have beside them: Return 2020-01, Return 2020-02.
+
+    Where the first column has dates, columns so called are assets: Return 2025, a fund of a year.
+    """
+    found = [without_date(name) for name in names]
+    rests = Counter(one[0] for one in found if one)
+    usual, times = max(rests.items(), key=lambda one: one[1], default=("", 0))
+    beside = words.says(usual, words.RETURN | words.PRICE) and times >= layouts.MOSTLY * len(names)
+    first = table.columns[0]
+    if not beside or words.says(first.name, words.DATE) or read_dates(first).share > 0:
+        return names
+    return [
+        one[1] if one and one[0] == usual else name for one, name in zip(found, names, strict=True)
+    ]
 
 
 def _transposed(

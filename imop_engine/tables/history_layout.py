@@ -82,7 +82,7 @@ def find_date_column(
         if not column.filled.any() or not (named or _may_be_dates(table, column, numbers)):
             continue
         if read_dates(_first_cells(column), order).share < NAMED_MOSTLY:
-            if named:
+            if named and not _is_change(column, numbers):
                 notes.add(
                     "the column is called a date but its cells are none; it is not used as one",
                     KEPT,
@@ -96,6 +96,12 @@ def find_date_column(
             guessed["date column"] = Guess(column.name, why)
             return column.name, dates
     return None, None
+
+
+def _is_change(column: CellColumn, numbers: dict[str, Numbers]) -> bool:
+    """Whether a column named with a word for time holds amounts all the same: Day Change $."""
+    amounts = words.PAST | words.PRICE | words.AMOUNT | words.RETURN
+    return numbers[column.name].share >= MOSTLY and words.says(column.name, amounts)
 
 
 def _may_be_dates(table: CellTable, column: CellColumn, numbers: dict[str, Numbers]) -> bool:

@@ -211,19 +211,31 @@ def _check_jumps(matrix: Matrix, from_prices: bool, jumps: str, notes: Notes) ->
     found = split_like(matrix.values)
     if not found.any():
         return matrix
-    advice = "use adjusted prices" if from_prices else "use returns of adjusted prices"
-    if jumps == "missing":
-        _note(
-            matrix,
-            found,
-            "the jump looks like a split and its return is taken as missing",
-            CHANGED,
-            advice,
-            notes,
-        )
-        return matrix.without(found)
-    _note(matrix, found, "the jump looks like a split; its return is kept", KEPT, advice, notes)
-    return matrix
+    adjusted = "use adjusted prices" if from_prices else "use returns of adjusted prices"
+    back = _spikes(matrix.values, found)
+    for mask, what, advice in (
+        (found & ~back, "the jump looks like a split", adjusted),
+        (
+            back,
+            "the value jumps and is back in the next row, as a wrong one is",
+            "correct the value",
+        ),
+    ):
+        if mask.any() and jumps == "missing":
+            said = f"{what} and its return is taken as missing"
+            _note(matrix, mask, said, CHANGED, advice, notes)
+        elif mask.any():
+            _note(matrix, mask, f"{what}; its return is kept", KEPT, advice, notes)
+    return matrix.without(found) if jumps == "missing" else matrix
+
+
+def _spikes(returns: NDArray[np.float64], jumps: BoolArray) -> BoolArray:
+    """Which jumps are undone by the next return, and which undo the one before."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both = np.abs(np.log1p(returns[:-1]) + np.log1p(returns[1:])) <= 2 * SPLIT_ROOM
+    undone = jumps[:-1] & jumps[1:] & both
+    nothing = np.zeros((1, returns.shape[1]), bool)
+    return np.asarray(np.vstack([undone, nothing]) | np.vstack([nothing, undone]))
 
 
 def split_like(returns: NDArray[np.float64]) -> BoolArray:

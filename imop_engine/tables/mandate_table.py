@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from imop_engine import gate
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import words
 from imop_engine.tables.open_table import Source, load_table
@@ -12,6 +13,7 @@ from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 LIMIT: Final = words.vocabulary("limit limits restriction constraint rule grenze limite vorgabe")
 
 
+@gate.public("imop_engine.tables")
 def read_mandates(
     source: Source, *, name: str | None = None, limits: ReadingLimits = DEFAULT_LIMITS
 ) -> dict[str, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from imop_engine import gate
 from imop_engine.errors import UnreadableFile
 from imop_engine.moments import SYMMETRY, Moments, repair_definiteness
 from imop_engine.sentences.market import PYTHON, HistoryWords
@@ -16,6 +17,7 @@ from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.reading_report import Notes
 
 
+@gate.public("imop_engine.tables")
 def read_moments(
     returns_source: Source,
     covariance_source: Source,

@@ -14,14 +14,14 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.sentences.numbers import some
 from imop_engine.tables import words
-from imop_engine.tables.cells import CellColumn, CellTable, text_column
+from imop_engine.tables.asset_column import FEWEST_HOLDINGS, find_asset_column
+from imop_engine.tables.cells import CellColumn, CellTable
 from imop_engine.tables.column_units import without_unit
-from imop_engine.tables.dates import read_dates
+from imop_engine.tables.dated_columns import dated, days_in, of_other_dates, without_date
 from imop_engine.tables.extra_holdings import ADDS_UP, extra_holdings
 from imop_engine.tables.history_layout import LONG, MOSTLY, UNNAMED_COLUMNS, WIDE, repeats
 from imop_engine.tables.numbers import CURRENCY, Numbers
@@ -48,8 +48,6 @@ ROLES: Final = (
 VALUES: Final = (WEIGHT, AMOUNT, SHARES)
 
 
-# Different names looked at to tell whether a column names assets.
-DISTINCT_NAMES: Final = 1000
 # More columns than this, of which no one is an asset's, are no portfolios on this market.
 MOST_STRANGERS: Final = 2_000
 NAMED: Final = 3  # assets in a sentence
@@ -59,9 +57,6 @@ NUMBERED_ROWS: Final = ("#", "Nr", "Nr.", "No", "No.", "nr", "no", "N°", "Lfd. 
 OWNERS_ADD_UP: Final = 0.9
 # What may stand beside an asset's name in the name of its column.
 FILLER: Final = words.WEIGHT | words.AMOUNT | words.SHARES | {"actual", "ist", "current", "held"}
-
-ISIN: Final = r"^[A-Z]{2}[A-Z0-9]{9}[0-9]$"
-
 
 # What refers to a note below the table: Fund A*, Fund B¹, Fund C (2).
 _FOOTNOTE: Final = re.compile(r"\s*(?:[(\[]\d[)\]]|[*†‡§¹²³⁴⁵⁶⁷⁸⁹])+$")
@@ -189,7 +184,9 @@ def guess_roles(
         of[date_name] = DATE
     asset_column = next((name for name, role in of.items() if role == ASSET), None)
     if asset_column is None and layout != WIDE:
-        asset_column = _asset_column(table, numbers, of, assets, layout)
+        named = [] if layout == LONG else _called_as_assets(numbers, of, assets)
+        if len(named) < FEWEST_HOLDINGS:
+            asset_column = find_asset_column(table, numbers, of, assets, layout)
     is_long = asset_column is not None
     if layout == LONG and not is_long:
         raise UnreadableFile(
@@ -227,57 +224,18 @@ def guess_roles(
     return Roles(ordered, LONG if is_long else WIDE, matched, doubtful)
 
 
-def _texts(
-    table: CellTable, numbers: dict[str, Numbers], taken: dict[str, str]
-) -> list[CellColumn]:
+def _called_as_assets(
+    numbers: dict[str, Numbers], taken: dict[str, str], assets: Sequence[str] | None
+) -> list[str]:
+    """Columns of numbers that are called as assets are: in such a file a row is a portfolio."""
+    known = AssetNames(assets)
     return [
-        column
-        for column in table.columns
-        if column.name not in taken and column.filled.any() and numbers[column.name].share < MOSTLY
-    ]
-
-
-def _asset_column(
-    table: CellTable,
-    numbers: dict[str, Numbers],
-    taken: dict[str, str],
-    assets: Sequence[str] | None,
-    layout: str,
-) -> str | None:
-    texts = _texts(table, numbers, taken)
-    if assets:
-        known = pa.array([words.key(asset) for asset in assets])
-        for column in texts:
-            distinct = pc.unique(column.strings).slice(0, DISTINCT_NAMES).to_pylist()
-            keys = pa.array([words.key(word) for word in distinct])
-            hits = int(pc.sum(pc.is_in(keys, value_set=known)).as_py() or 0)
-            if hits >= max(1, 0.5 * min(len(distinct), len(assets))):
-                return column.name
-    repeated = any(
-        words.says(column.name, words.INVESTOR) and repeats(column)
-        for column in table.columns
-        if column.name not in taken
-    )
-    valued = any(
-        words.says(name, words.WEIGHT | words.AMOUNT | words.SHARES) and one.share >= MOSTLY
+        name
         for name, one in numbers.items()
-    )
-    plain = words.ASSET - {"name", "holding", "position", "product"}
-    for vocabulary in (plain, words.ASSET):
-        for column in texts:
-            only = words.says(column.name, vocabulary) and not words.says(
-                column.name, words.INVESTOR | words.GROUPING
-            )
-            # Ids that come again, or a column called weight or amount, make a table long.
-            if only and (repeated or layout == LONG or (valued and vocabulary is plain)):
-                return column.name
-    return next((column.name for column in texts if _are_isins(column)), None)
-
-
-def _are_isins(column: CellColumn) -> bool:
-    """Whether most cells are international securities numbers, which nothing else looks like."""
-    cells = column.strings.filter(pa.array(column.filled))
-    return bool((pc.mean(pc.match_substring_regex(cells, ISIN)).as_py() or 0.0) >= MOSTLY)
+        if name not in taken
+        and one.share >= MOSTLY
+        and (known.spelling(name) or known.spelling((without_date(name) or ("",))[0])) is not None
+    ]
 
 
 def _investor_column(
@@ -377,7 +335,8 @@ def _long_values(
     else:
         use = set()
     if use:
-        of.update({name: role if role in use else IGNORE for name, role in found.items()})
+        used = {name: role if role in use else IGNORE for name, role in found.items()}
+        of |= _at_latest(used, numeric, guessed)
         return
     if not numeric:
         raise UnreadableFile(
@@ -385,21 +344,23 @@ def _long_values(
             "a long table needs a weight, an amount, or shares and a price."
         )
     by_date = [name for _, name in sorted(dated(numeric))]
-    if len(by_date) > 1:
-        of |= dict.fromkeys(by_date[:-1], IGNORE)
-        of[by_date[-1]] = AMOUNT
-        guessed["value column"] = Guess(
-            by_date[-1], f"the latest date; not used: {', '.join(by_date[:-1])}"
-        )
-        return
     held = sorted(numeric, key=lambda name: words.says(name, words.NOT_HELD | words.PAST))
-    of[held[0]] = AMOUNT
+    best = by_date[-1] if len(by_date) > 1 else held[0]
+    of |= _at_latest({best: AMOUNT}, numeric, guessed)
 
 
-def dated(names: list[str]) -> list[tuple[np.datetime64, str]]:
-    """The columns that are called by a day, a month or a quarter, with it."""
-    days = [read_dates(text_column("date", pa.array([name]))).values[0] for name in names]
-    return [(day, name) for day, name in zip(days, names, strict=True) if not np.isnat(day)]
+def _at_latest(of: dict[str, str], numeric: list[str], guessed: dict[str, Guess]) -> dict[str, str]:
+    """Of columns that say the same at several dates, use the latest and leave out the others."""
+    found = dict(of)
+    for name, role in of.items():
+        alike = of_other_dates(name, numeric) if role in (*VALUES, PRICE) else []
+        if not alike:
+            continue
+        found |= {**dict.fromkeys(alike[:-1], IGNORE), alike[-1]: role}
+        if role in VALUES:
+            others = ", ".join(alike[:-1])
+            guessed["value column"] = Guess(alike[-1], f"the latest date; not used: {others}")
+    return found
 
 
 def _named_values(numeric: list[str], guessed: dict[str, Guess]) -> dict[str, str]:
@@ -446,6 +407,7 @@ def _wide_holdings(
     matched: dict[str, str] = {}
     loose: list[str] = []
     known = AssetNames(assets)
+    at_date = _at_one_date([name for name in table.names if name not in of], numbers, known)
     for column in table.columns:
         name = column.name
         if of.get(name) == HOLDING:
@@ -455,6 +417,9 @@ def _wide_holdings(
         spelled = known.spelling(name)
         if spelled is not None:
             of[name], matched[name] = HOLDING, spelled
+        elif name in at_date:
+            of[name] = HOLDING if at_date[name] is not None else IGNORE
+            matched |= {name: asset} if (asset := at_date[name]) is not None else {}
         elif name in NUMBERED_ROWS and numbers[name].count_rows:
             of[name] = IGNORE
         elif numbers[name].share >= MOSTLY:
@@ -470,6 +435,25 @@ def _wide_holdings(
         matched[name] = name
     _check_matches(table, matched)
     return matched
+
+
+def _at_one_date(
+    names: list[str], numbers: dict[str, Numbers], known: AssetNames
+) -> dict[str, str | None]:
+    """Columns called by an asset and a date: its asset at the latest date, else None."""
+    found = {}
+    for name in names:
+        if numbers[name].share < MOSTLY or known.spelling(name) is not None:
+            continue
+        asset = known.spelling((without_date(name) or ("",))[0])
+        if asset is not None:
+            found[name] = asset
+    if len(found) < 2:
+        return {}
+    days = days_in(list(found))
+    latest = days.max()
+    pairs = zip(found.items(), days, strict=True)
+    return {name: asset if day == latest else None for (name, asset), day in pairs}
 
 
 def _doubtful(table: CellTable, numbers: dict[str, Numbers], of: dict[str, str]) -> tuple[str, ...]:

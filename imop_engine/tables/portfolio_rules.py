@@ -38,6 +38,8 @@ LARGEST_HOLDING: Final = 1e15
 LEAST_PERCENT: Final = 20.0
 # Amounts that add up to less than this are more likely weights with something wrong.
 SMALL_FORTUNE: Final = 1000.0
+# Weights rounded to tens may add up to as much more or less than the whole.
+NEARLY: Final = 0.25
 # Shares of a portfolio beyond which weights are more likely amounts.
 MEDIAN_FRACTION: Final = (0.3, 1.5)
 
@@ -87,6 +89,11 @@ def guess_units(book: Book, named_weight: bool, named_percent: bool) -> Guess:
         if close >= ADDING_SHARE:
             return Guess(unit, f"{close:.0%} of the portfolios add up to {whole:g}")
     usual = float(np.median(sums)) if len(sums) else 1.0
+    for unit, whole in ((FRACTION, 1.0), (PERCENT, 100.0)):
+        near = float((np.abs(sums / whole - 1) <= NEARLY).mean()) if len(sums) else 0.0
+        if abs(usual / whole - 1) <= ADDS_UP and near >= ADDING_SHARE:
+            # coarse rounding: amounts of money do not all happen to be near a hundred
+            return Guess(unit, f"portfolios usually add up to {usual:.3g}")
     low, high = MEDIAN_FRACTION
     if named_percent or (named_weight and usual > LEAST_PERCENT):
         return Guess(PERCENT, f"the names say so; portfolios usually add up to {usual:.3g}")
@@ -104,12 +111,18 @@ def note_small_amounts(book: Book, unit: Guess, notes: Notes) -> None:
         unit: What the holdings were taken for.
         notes: Collects what was noticed, changed or refused.
     """
-    usual = float(np.median(book.values.sum(axis=1))) if len(book) else 0.0
+    sums = book.values.sum(axis=1)
+    usual = float(np.median(sums)) if len(book) else 0.0
     if unit.value != AMOUNTS or not 0 < usual < SMALL_FORTUNE:
         return
+    said = f"portfolios usually add up to {usual:,.4g}, which is neither 1 nor 100"
+    if min(abs(usual - 1), abs(usual / 100 - 1)) <= ADDS_UP:
+        said = (
+            f"portfolios add up to between {sums.min():,.4g} and {sums.max():,.4g}, and most of "
+            "them neither to 1 nor to 100"
+        )
     notes.add(
-        f"portfolios usually add up to {usual:,.4g}, which is neither 1 nor 100; the holdings are "
-        "taken as amounts",
+        f"{said}; the holdings are taken as amounts",
         KEPT,
         "check that no asset is missing or counted twice, or say what the holdings are",
         needs=True,

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from imop_engine import gate
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.sentences.numbers import some
@@ -27,12 +28,14 @@ from imop_engine.tables.asset_map import AssetMap, relabelled
 from imop_engine.tables.cells import CellColumn, CellTable
 from imop_engine.tables.coverage import NO_HISTORY, apply_coverage_rule
 from imop_engine.tables.currencies import check_rates, find_currencies
+from imop_engine.tables.dated_columns import of_other_dates, without_date
 from imop_engine.tables.dates import DAYS, ORDERS, read_dates
 from imop_engine.tables.holding_dates import are_of_holdings, note_dates_of_holdings
 from imop_engine.tables.holdings import Book, long_book, wide_book
 from imop_engine.tables.joined_dates import with_joined_dates
 from imop_engine.tables.numbers import DECIMALS
 from imop_engine.tables.open_table import Source, load_table
+from imop_engine.tables.portfolio_doubts import note_doubts
 from imop_engine.tables.portfolio_roles import NAMED, Roles, guess_roles
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import KEPT, NOTHING, Cure, Guess, Notes, ReadingReport
@@ -90,6 +93,7 @@ class Portfolios:
         return len(self.weights)
 
 
+@gate.public("imop_engine.tables")
 def read_portfolios(
     source: Source,
     assets: Sequence[str] | None = None,
@@ -246,6 +250,7 @@ def _book(
         guessed["dates"] = dates.guess
         layouts.note_open_dates(notes, date_name, dates)
         keep = layouts.note_bad_dates(notes, table, date_name, dates)
+    note_doubts(table, found, numbers, dates, notes)
     if found.layout == layouts.LONG:
         currencies = find_currencies(table, found, rates)
         book = long_book(
@@ -331,18 +336,29 @@ def _note_attributes(table: CellTable, book: Book, found: Roles, notes: Notes) -
 
 
 def _note_other_dates(found: Roles, notes: Notes) -> None:
-    """Ask which date is meant, where a long file has a column of amounts for each."""
-    amount = found.first(roles_.AMOUNT)
-    others = [name for name in found.all(roles_.IGNORE) if roles_.dated([name])]
-    if amount is None or not others or not roles_.dated([amount]):
+    """Ask which date is meant, where a file has a column of holdings for each."""
+    is_long = found.layout == layouts.LONG
+    used = [name for role in (*roles_.VALUES, roles_.HOLDING) for name in found.all(role)]
+    unused = [name for name in found.all(roles_.IGNORE) if without_date(name)]
+    used = [name for name in used if unused and without_date(name)]
+    others = [name for name in unused if any(of_other_dates(name, [one]) for one in used)]
+    if not is_long and used:
+        others = unused
+    if not others:
         return
     notes.add(
-        f"the holdings of several dates stand side by side; only those of {amount} are used, not "
-        f"those of {some(others, NAMED)}",
+        f"the holdings of several dates stand side by side; only those of {some(used, NAMED)} are "
+        f"used, not those of {some(others, NAMED)}",
         KEPT,
-        "choose the date, or give a row for each holding and date",
+        "choose the date, or give a row for each holding and date"
+        if is_long
+        else "give a row for each investor and date, if the others shall be used",
         needs=True,
-        cures=[Cure("roles", f"{name}={roles_.AMOUNT}", f"Use {name}") for name in others[-NAMED:]],
+        cures=[
+            Cure("roles", f"{name}={found.of[used[0]]}", f"Use {name}")
+            for name in others[-NAMED:]
+            if is_long
+        ],
     )
 
 

@@ -108,8 +108,10 @@ def refuse_second_table(
             and not any(NUMBER.match(cell) for cell in worded)
             and len(worded) >= len([cell for cell in below if cell]) - 1
         ):
+            own = {column.name for column in columns}
+            which = "the same" if own.issuperset(worded) else "other"
             raise UnreadableFile(
-                f"{file}, row {rows[row]}: a second table begins here, with other columns "
+                f"{file}, row {rows[row]}: a second table begins here, with {which} columns "
                 f"({', '.join(worded[:4])}); keep one table in the file."
             )
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from imop_engine import gate
 from imop_engine.errors import InvalidInput, UnreadableFile
 from imop_engine.sentences.market import PYTHON, HistoryWords
 from imop_engine.tables import history_kind as kinds
@@ -60,6 +61,7 @@ class ReturnHistory:
     name: str = ""
 
 
+@gate.public("imop_engine.tables")
 def read_returns(
     source: Source,
     *,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.errors import UnreadableFile
+from imop_engine.tables import words as vocabulary
 from imop_engine.tables.cells import CellColumn, CellTable, check_names
 from imop_engine.tables.column_units import scale_of
 from imop_engine.tables.numbers import DASHES, MISSING_WORDS
@@ -37,6 +38,14 @@ NUMBER: Final = re.compile(r"^[-+(]?[€$£]?\s?[.,]*\d[\d.,]*\s?%?\)?([eE][-+]?
 DATE_LIKE: Final = re.compile(
     r"^((19|20)\d\d([-/.]?\d\d?([-/.]?\d\d?)?)?|\d\d?[-/.]\d\d?[-/.](\d\d){1,2})([T ].*)?$"
 )
+
+# What a second row of a header says, beside units and currencies: prices, the kind of each number.
+HEADINGS: Final = (
+    vocabulary.DATE | vocabulary.INVESTOR | vocabulary.ASSET | vocabulary.CURRENCY
+    | vocabulary.PRICE | vocabulary.RETURN | vocabulary.WEIGHT | vocabulary.AMOUNT
+    | vocabulary.SHARES | vocabulary.GROUPING | frozenset(vocabulary.QUOTE_COLUMNS)
+)  # fmt: skip
+CODE: Final = re.compile(r"^[A-Z]{3}$")  # of a currency
 
 Cells = Sequence[Any]
 
@@ -284,8 +293,20 @@ def _second_header(head: Sequence[Cells], header: int, packing: Packing) -> list
     if not all(_over_values(head[header + 2 :], j) for j in over):
         return None
     if all(upper[1:]) and len(set(upper)) == len(upper):
+        if _is_one_client(lower):
+            return None
         return [upper[0] or lower[0], *_with_units(upper[1:], lower[1:])]
     return _grouped(upper, lower)
+
+
+def _is_one_client(row: list[str]) -> bool:
+    """Whether a row below a whole header is a client's of whom all cells say the same: pending."""
+    name, said = row[0], set(row[1:])
+    if not name or len(said) != 1 or vocabulary.says(name, HEADINGS):
+        return False
+    word = said.pop()
+    unit = scale_of(word) or CODE.fullmatch(word) or "%" in word
+    return not unit and not vocabulary.says(word, HEADINGS)
 
 
 def _with_units(names: list[str], units: list[str]) -> list[str]:

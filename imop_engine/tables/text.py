@@ -204,16 +204,19 @@ def _records(file: str, lines: Iterable[str], separator: str) -> Iterator[Cells]
         for number, row in enumerate(reader, start=1):  # noqa: B007 (the error below needs it)
             yield row
     except csv.Error as error:
-        raise UnreadableFile(
-            f"{file}, row {number + 1}: {_csv_reason(error)}; close the quotes, "
-            "or double the quotes that belong to the text."
-        ) from error
+        raise UnreadableFile(f"{file}, row {number + 1}: {_csv_reason(error)}.") from error
 
 
 def _csv_reason(error: csv.Error) -> str:
-    words = str(error)
-    if "unexpected end" in words or "field larger" in words:
-        return "a quote is opened and never closed"
-    if "expected after" in words:
-        return "text follows a closing quote"
-    return f"the row cannot be split into cells ({words})"
+    said = str(error)
+    if "field larger" in said:
+        return (
+            f"a cell has more than {LONGEST_CELL:,} characters: a long text, or a quote that is "
+            "opened and never closed; shorten the text, or close the quotes"
+        )
+    close = "close the quotes, or double the quotes that belong to the text"
+    if "unexpected end" in said:
+        return f"a quote is opened and never closed; {close}"
+    if "expected after" in said:
+        return f"text follows a closing quote; {close}"
+    return f"the row cannot be split into cells ({said}); {close}"

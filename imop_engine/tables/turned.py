@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable, text_column
+from imop_engine.tables.dated_columns import dated
 from imop_engine.tables.extra_holdings import ADDING_SHARE, ADDS_UP
 from imop_engine.tables.history_layout import MOSTLY, read_all_numbers, separator_of
 from imop_engine.tables.numbers import Numbers
-from imop_engine.tables.portfolio_roles import AssetNames, dated
+from imop_engine.tables.portfolio_roles import AssetNames
 from imop_engine.tables.reading_report import KEPT, NOTHING, Guess, Notes
 
 # A market has fewer assets than this; a longer table has a row for each holding.

@@ -137,6 +137,7 @@ AMOUNT: Final = vocabulary(
     kurswert marktwert montant valeur importe importo valore waarde valorisation encours
     controvalore wartość wycena marknadsvärde värde markedsverdi markedsværdi стоимость tutar
     değer hodnota érték összeg αξία ποσό שווי סכום القيمة قيمة المبلغ مبلغ
+    bewertung kursværdi kursverdi arvo nilai valoare вартість tržní vrijednost
     評価額 時価 時価評価額 残高 金額 市值 金额 평가금액 평가액 금액
     """
 )
@@ -208,6 +209,15 @@ GROUPING: Final = vocabulary(
     資産クラス 資産分類 分類 業種 通貨 类别 资产类别 币种 자산군 분류 통화
     """
 )
+# What a portfolio is compared with, called by, or mostly holds: it names an asset not held there.
+BESIDE_ASSET: Final = vocabulary(
+    """
+    benchmark bench style top largest biggest main favourite favorite recommended preferred
+    proposed suggested next model strategy profile referenzindex vergleichsindex größte groesste
+    stil empfohlen empfohlener empfohlene empfehlung principal principale référence recommandé
+    mayor recomendado referencia indice índice maior referência maggiore consigliato riferimento
+    """
+)
 CURRENCY: Final = vocabulary(
     """
     currency ccy währung devise divisa moneda moeda valuta waluta валюта 通貨 币种 货币 통화
@@ -221,7 +231,7 @@ PAST: Final = vocabulary(
     anfangsbestand anfangswert anfang vorjahr vormonat veränderung gewinn verlust einstandswert
     initiale précédent précédente variation début revient inicial anterior variación variação ganho
     iniziale precedente variazione costo begin vorige wijziging początkowa zmiana 取得 取得価額 前回
-    前月 損益 評価損益 期初 成本 盈亏 취득
+    hankinta 前月 損益 評価損益 期初 成本 盈亏 취득
     """
 )
 # Weights that are not what is held: wanted, compared with, or a difference from these.
@@ -364,6 +374,12 @@ TOTAL_COMPANY: Final = frozenset(
 )
 
 _WORD = re.compile(r"[^\W\d_]+")
+# Bloomberg's code of an exchange behind a ticker, and the kind of instrument: LN Equity. Of the
+# codes alone only London's is a word for something else.
+_TRADED_AT = re.compile(
+    r"(?<=[A-Z0-9]) LN$"
+    r"|(?<=\S) [A-Z]{2} (?:Equity|Index|Corp|Govt|Curncy|Comdty|Mtge|Pfd|Muni)$"
+)
 _CAMEL = re.compile(r"(?<=[a-zäöü])(?=[A-ZÄÖÜ])")
 
 
@@ -456,10 +472,14 @@ def common_hint(names: Sequence[str], *others: str) -> str:
 
     One asset called "3% bond" does not make a table of percentages.
 
+    Where a ticker is traded is no word: LN is London, and no logarithm.
+
     >>> common_hint(["AAPL ret %", "MSFT ret %", "3% bond"], "monthly")
     '% ret monthly'
+    >>> common_hint(["IUSA LN Equity", "IWDA LN Equity"]), common_hint(["A ln", "B ln"])
+    ('', 'ln')
     """
-    counts = Counter(word for name in names for word in words_of(name))
+    counts = Counter(word for name in names for word in words_of(_TRADED_AT.sub("", name)))
     counts["%"] = sum("%" in name for name in names)
     shared = sorted(word for word, count in counts.items() if 2 * count >= len(names) and count)
     return " ".join([*shared, *others])

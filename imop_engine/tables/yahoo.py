@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from imop_engine import gate
 from imop_engine.errors import DownloadFailed, InvalidInput
 from imop_engine.tables import yahoo_cache
 from imop_engine.tables.reading_report import CHANGED, KEPT, Guess, Notes, ReadingReport
@@ -49,6 +50,7 @@ class Failure:
     reason: str
 
 
+@gate.public("imop_engine.tables")
 def read_yahoo(
     tickers: Sequence[str] | str,
     start: str | dt.date = "2000-01-01",

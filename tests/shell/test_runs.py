@@ -1,6 +1,8 @@
 """`imop runs`: the store from the shell."""
 
+import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -66,6 +68,16 @@ def test_a_workspace_is_given_and_removed(shell, folder):
     assert recent_workspaces("anna@example.com") == []
     with database().reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM objects").scalar_one() == 0
+
+
+def test_without_anybody_to_ask_nothing_is_removed(run_here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    done = run_here("runs", "remove", "work")
+    assert done.returncode == 2
+    assert "work was not deleted: nobody said yes. Where nobody can be asked, say --yes." in (
+        " ".join(done.stderr.split())
+    )
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,26 @@ def as_of_before(folder: Path) -> Path:
     return folder
 
 
+def test_a_list_that_is_a_pipe_is_refused_and_not_waited_for(one, tmp_path):
+    folder = imop.save_study(one, tmp_path / "run")
+    (folder / manifest.FILE).unlink()
+    os.mkfifo(folder / manifest.FILE)
+    said = r"run cannot be opened as a study: manifest\.json is no file\. Put the folder back"
+    with pytest.raises(InvalidInput, match=said):
+        imop.load_study(folder)
+
+
+def test_a_study_of_today_without_its_list_is_not_called_old(one, tmp_path):
+    folder = imop.save_study(one, tmp_path / "run")
+    (folder / manifest.FILE).unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(
+            InvalidInput, match=r"manifest\.json is missing, so that nobody can say"
+        ):
+            imop.load_study(folder)
+
+
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "1" + 400 * "0" + ".0"])
 def test_numbers_that_are_none_are_refused(one, number, tmp_path):
     folder = as_of_before(imop.save_study(one, tmp_path / "run"))

@@ -1,6 +1,9 @@
 """A little of every ordeal; `make torture` runs all of it."""
 
+import contextlib
+import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,23 +13,58 @@ import pytest
 
 import imop_engine as imop
 from imop_benchmarks.torture import __main__ as torture
-from imop_benchmarks.torture import fuzz, network, numbers
+from imop_benchmarks.torture import command_lines, fuzz, network, numbers
 from imop_benchmarks.torture.page import page
+from imop_engine import tables
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+# What these are given is right, and they say truly that there is no such study, or no network.
+REFUSED_ALL_THE_SAME = {"load_study", "read_yahoo"}
+# Of what the pages import these are for who extends the house: used inside, and not checked again.
+INSIDE = {
+    "array_parts", "decisions", "fit_counts", "limit_rows", "linear_limits", "make_backend",
+    "verdict_of",
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
-def calls():
-    return fuzz.right_calls()
+def calls(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calls")
+    with contextlib.chdir(folder):
+        yield fuzz.right_calls(folder)
 
 
+def public_functions() -> set[str]:
+    """The functions of imop_engine, those of imop_engine.tables, and all that the pages import."""
+    found = {name for name in imop.__all__ if inspect.isfunction(getattr(imop, name))}
+    found |= {name for name in tables.__all__ if inspect.isfunction(getattr(tables, name))}
+    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        for line in re.findall(r"^from imop_engine[\w.]* import (.+)$", path.read_text(), re.M):
+            found |= {name for name in re.split(r"[\s,()]+", line) if name.islower()}
+    return found - INSIDE - {"bundled", "errors"}
+
+
+def test_every_public_function_takes_part(calls):
+    assert public_functions() <= set(calls)
+
+
+def test_every_command_takes_part_with_all_its_options():
+    known = command_lines.commands()
+    assert set(known) == set(command_lines.COMMANDS)
+    assert {"--limit", "--cluster", "--portfolio-sheet"} <= set(known["learn"])
+    assert all(known.values())
+
+
+@pytest.mark.slow
 def test_every_call_is_right_before_it_is_made_nasty(calls):
     for name, (function, arguments) in calls.items():
-        if name != "load_study":
+        if name not in REFUSED_ALL_THE_SAME:
             assert fuzz.judged(name, lambda: function(**arguments)).ended == "right", name  # noqa: B023
 
 
+@pytest.mark.slow
 def test_nasty_calls_of_the_api_end_in_an_answer_or_in_our_error():
     assert [one for one in fuzz.api_calls(torture.SHORT["api"], seed=1) if one.bad] == []
 
@@ -47,7 +85,7 @@ def test_a_wrong_answer_is_noticed(monkeypatch):
 
 @pytest.mark.slow
 def test_nasty_command_lines_end_in_an_answer_or_in_one_sentence():
-    trials = list(fuzz.shell_calls(torture.SHORT["shell"], seed=1))
+    trials = list(command_lines.shell_calls(torture.SHORT["shell"], seed=1))
     assert [one for one in trials if one.bad] == []
     assert {one.ended for one in trials} == {"right", "refused"}
 
