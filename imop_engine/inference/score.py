@@ -5,11 +5,13 @@ score, and so chooses
 
     x(a, b) = argmin 1/2 x'Qx - (a r + b s)'x,   a = w_1 / (2 w_2),   b = w_3 / (2 w_2) >= 0
 
-over portfolios: as if the expected returns were r + (b / a) s. The price of the score is b / a, the return a
-year that the investor gives for a unit of it. All investors are fitted at once, each with her own a and b.
+over portfolios, as if the expected returns were r + (b / a) s. The price of the score is b / a, the
+return a year that the investor gives for a unit of it. All investors are fitted at once, each with
+an a and a b.
 
 What portfolios leave open is one direction more than with two objectives: r + c s with all prices
-less by c gives the same portfolios. So three anchors are needed: for level, scale, and price.
+less by c gives the same portfolios. So three anchors are needed: for level, scale, and price
+(`score_anchors.py` says what is taken where fewer are known).
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from imop_engine.inference.score_least_squares import (
 from imop_engine.inference.score_starts import (
     best_start,
     explained_of_others,
+    shuffled,
     starts,
     without_score,
 )
@@ -123,6 +126,8 @@ class ScoreFit:
         noise_sd: error in a single holding, fractions of wealth.
         bias: what such errors had added to each return, a year; it is taken off.
         relative: whether prices are counted from the average investor's.
+        others_as_good: how many of nine scores dealt to the assets at random explain other
+            investors at least as well as this one; None where that was not tried.
         shown: whether it is a result.
     """
 
@@ -139,6 +144,7 @@ class ScoreFit:
     noise_sd: float
     bias: Vector
     relative: bool
+    others_as_good: int | None
     shown: bool
 
     def sentences(self) -> tuple[str, ...]:
@@ -187,9 +193,11 @@ def fit_score(
     known = _Known.of(problem, Y, state)
     bias = np.where(known.fixed, simulated_bias(problem, Y, state, noise_sd), 0.0)
     others = explained_of_others(problem, Y, state.theta, prices)
-    alone = np.nan
+    alone, as_good = np.nan, None
     if baseline is not None:
         alone = explained_of_others(baseline.problem, Y, baseline.theta, "none")
+        own, dealt = shuffled(problem, Y, baseline)
+        as_good = int(np.sum(dealt >= own))
     shown = others > max(0.0, alone) if np.isfinite(alone) else others > 0.0
     corrected = problem.theta.nearest(state.theta - bias) if bias.any() else state.theta
     final = at_returns(problem, corrected, Y, prices) if bias.any() else state
@@ -197,7 +205,7 @@ def fit_score(
     return _told(problem, Y, final, known, np.sqrt(errors), shown, {
         "explained": _explained(state, Y), "explained_of_others": others, "without_score": alone,
         "certain": certain, "noise_sd": noise_sd, "bias": bias, "relative": relative,
-        "shown": shown,
+        "others_as_good": as_good, "shown": shown,
     })  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
 As `bias_simulation` for two objectives: investors are drawn who believe in the fitted returns, with
 an a and b that their portfolios allow for, their portfolios get errors like those in the data,
-and the returns are fitted again. Where that fit comes out is the bias. Without it the intervals of
-1,000 investors held the truth about half of the time, as the bias does not shrink with their number.
+and the returns are fitted again. Where that fit comes out is the bias. Without it intervals held
+the truth about half of the time with 1,000 investors: the bias does not shrink with their number.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from imop_engine.inference.score_least_squares import (
 from imop_engine.problem import Problem, portfolio_problem
 
 FEW: Final = 300  # investors on whom starts are compared
+SHUFFLES: Final = 9
 WIDE: Final = (-10.0, 10.0)  # a box for returns that bounds nothing
 
 
@@ -153,3 +154,27 @@ def explained_of_others(
         missed += at_returns(problem, fitted, others, prices).loss
         spread += float(np.sum((others - seen.mean(axis=0)) ** 2))
     return 1.0 - missed / spread if spread > 0.0 else 1.0
+
+
+def shuffled(problem: Problem, Y: Matrix, baseline: Baseline) -> tuple[float, Vector]:
+    """What the score explains of others, and what scores dealt to the assets at random would.
+
+    A score gives each investor one more number, so that any score explains more than none. All of
+    them are fitted in one way here: from the returns without a score, prices free.
+
+    Args:
+        problem: With the score; its anchors do not matter.
+        Y: The portfolios, fractions of wealth.
+        baseline: The returns without a score.
+
+    Returns:
+        The share explained with this score, and with each of the others.
+    """
+    s, rng = -problem.linear0[2], np.random.default_rng(0)
+    found = []
+    for one in (s, *(rng.permutation(s) for _ in range(SHUFFLES))):
+        linear0 = problem.linear0.copy()
+        linear0[2] = -one
+        alone = replace(baseline.problem, linear0=linear0)
+        found.append(explained_of_others(alone, Y, baseline.theta, "relative", FEW // 2))
+    return found[0], np.array(found[1:])

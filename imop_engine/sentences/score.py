@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ class Told(Protocol):
     open: int
     certain: bool
     relative: bool
+    others_as_good: int | None
     shown: bool
 
 
@@ -42,6 +44,12 @@ def score_sentences(fit: Told) -> tuple[str, ...]:
             else "."
         )
     )
+    if fit.others_as_good:
+        said.append(
+            f"{fit.others_as_good} of 9 scores dealt to the assets at random explain investors at "
+            "least as well: one more number for each investor explains more whatever it is, and "
+            "this is no sign that they care for the score."
+        )
     if fit.open:
         said.append(
             f"{fit.open} combination(s) of returns stay open: levels, scale or price of the "
@@ -81,6 +89,19 @@ def _no_result(fit: Told) -> str:
         "No returns and no price are shown: of investors that returns were not fitted to, "
         f"{better}. Check the scores and the anchors: one of them may contradict the portfolios."
     )
+
+
+def by_history(pair: Sequence[tuple[str, float]]) -> str:
+    """Which two anchors were taken from the history.
+
+    Args:
+        pair: Name and return a year of each.
+
+    >>> by_history([("the average portfolio", 0.06)])
+    'Taken as known, from the history: the average portfolio = 6.00% a year.'
+    """
+    named = ", ".join(f"{name} = {value:.2%}" for name, value in pair)
+    return f"Taken as known, from the history: {named} a year."
 
 
 def counted_from(asset: str, value: float) -> str:
