@@ -24,7 +24,8 @@ from imop_engine.inference.score_least_squares import (
 )
 from imop_engine.problem import Problem, portfolio_problem
 
-FEW: Final = 300  # investors on whom starts are compared
+FEW: Final = 100  # investors on whom starts are compared, and scores dealt at random
+OTHERS: Final = 300  # investors of whom half are explained by what was fitted to the other half
 SHUFFLES: Final = 9
 WIDE: Final = (-10.0, 10.0)  # a box for returns that bounds nothing
 
@@ -131,7 +132,7 @@ def _lines(problem: Problem, Y: Matrix) -> list[Vector]:
 
 
 def explained_of_others(
-    problem: Problem, Y: Matrix, theta: Vector, prices: Prices, most: int = 2 * FEW
+    problem: Problem, Y: Matrix, theta: Vector, prices: Prices, most: int = OTHERS
 ) -> float:
     """The share of the variation explained in the half of investors that returns were not fitted
     to; each investor's own a and b are found there.
@@ -176,5 +177,5 @@ def shuffled(problem: Problem, Y: Matrix, baseline: Baseline) -> tuple[float, Ve
         linear0 = problem.linear0.copy()
         linear0[2] = -one
         alone = replace(baseline.problem, linear0=linear0)
-        found.append(explained_of_others(alone, Y, baseline.theta, "relative", FEW // 2))
+        found.append(explained_of_others(alone, Y, baseline.theta, "relative", FEW))
     return found[0], np.array(found[1:])

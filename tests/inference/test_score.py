@@ -91,6 +91,7 @@ def test_two_anchors_leave_the_price_open_and_that_is_said():
     assert any("three anchors" in one for one in found.sentences())
 
 
+@pytest.mark.slow
 def test_with_two_anchors_or_none_prices_are_counted_from_the_average_investors():
     Y, price = drawn(150, 2)
     for known in ({1: TRUE[1], 5: TRUE[5]}, None):
@@ -133,6 +134,7 @@ def test_anchors_that_are_missing_or_contradict_are_said():
         imop.fit_score(three, Y, anchor_covariance=np.eye(2))
 
 
+@pytest.mark.slow
 def test_what_explains_less_than_two_objectives_is_not_shown():
     # a third anchor far from what portfolios say: no price of zero or more can mend that
     Y, _ = drawn(100, 5, 0.005)
@@ -147,6 +149,7 @@ def test_what_explains_less_than_two_objectives_is_not_shown():
     assert "No returns and no price are shown" in found.sentences()[0]
 
 
+@pytest.mark.slow
 def test_a_score_that_nobody_cares_for_is_told_from_one_that_is_cared_for():
     Y, _ = drawn(150, 6, 0.005)
     real = imop.fit_score(imop.score_problem(Q, SCORES, anchors=ANCHORS), Y)
