@@ -19,6 +19,7 @@ from imop_engine.errors import InvalidInput, SolverUnavailable
 from imop_engine.versions import versions
 from imop_engine.warm import warm
 
+from .beyond import hot_forward, third_objective
 from .cases import FULL, QUICK, RATE, SEED, K, Measure, Say, Section, Size
 from .gaps import agreement, aims, fits, from_file, gap_rounds
 from .growth import (
@@ -135,5 +136,6 @@ def attempt(measure: Measure, size: Size, say: Say) -> list[Section]:
 
 SECTIONS: tuple[Measure, ...] = (
     against_gurobi, algorithms, assets, second_order, weights, rounds, stream, frontier, forward,
-    fits, from_file, agreement, gap_rounds, under_limits, studies, cold_start,
+    hot_forward, third_objective, fits, from_file, agreement, gap_rounds, under_limits, studies,
+    cold_start,
 )  # fmt: skip

@@ -21,6 +21,7 @@ from imop_experiments import (
     noise,
     portfolio_table,
     regret,
+    three_objectives,
 )
 from imop_experiments.experiment import Experiment
 
@@ -43,5 +44,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     batches.EXPERIMENT,
     exact.EXPERIMENT,
     gap_regret.EXPERIMENT,
+    three_objectives.EXPERIMENT,
     gurobi.EXPERIMENT,
 )

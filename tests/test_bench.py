@@ -18,6 +18,7 @@ SECTIONS = {
     "gurobi", "gurobi_tuned", "algorithms", "assets", "second_order", "weights", "rounds",
     "stream", "frontier", "forward", "start", "gap_fits", "gap_file", "gap_agreement", "gap_starts",
     "gap_rounds", "gap_aims", "studies", "limits_frontiers", "limits_updates", "limits_costs",
+    "hot_forward", "third_objective",
 }  # fmt: skip
 
 
@@ -56,6 +57,16 @@ def test_every_measurement_is_a_positive_number(report: dict) -> None:
                 measured = value is not None  # a cone solver gets no more than it can do
                 if measured and name.endswith(("_us", "_ms", "us", "ratio", "seconds", "second")):
                     assert value > 0, (section["name"], name)
+
+
+@pytest.mark.slow
+def test_beyond_two_objectives_ratios_are_those_of_the_times_beside_them(report: dict) -> None:
+    forward = rows(report, "hot_forward")
+    assert {row["problem"] for row in forward} == {"cvar", "mad", "semivariance", "entropic"}
+    for row in forward:
+        assert row["ratio"] == pytest.approx(row["whole_ms"] / row["solver_ms"])
+    for row in rows(report, "third_objective"):
+        assert row["ratio"] == pytest.approx(row["three_us"] / row["two_us"])
 
 
 @pytest.mark.slow

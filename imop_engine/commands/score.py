@@ -25,7 +25,10 @@ from imop_engine.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
+    from imop_engine.arguments import Matrix
     from imop_engine.inference.score import ScoreFit
+    from imop_engine.inference.score_anchors import ScoreAnchors
+    from imop_engine.market import Market
 
 
 @grouped
@@ -40,14 +43,22 @@ def score(
     scores: Annotated[
         Path,
         typer.Option(
-            "--score", help="A table of two columns: asset, and its score; more is better."
+            "--score", help="A table with an asset and its score in each row; more is better."
         ),
     ],
+    score_column: Annotated[
+        str | None,
+        typer.Option(
+            "--score-column", help="Which column of it has the scores, where several might."
+        ),
+    ] = None,
     anchor: Annotated[
         list[str] | None,
         typer.Option(
             "--anchor",
-            help="A known return a year, as AAPL=0.08; three fix level, scale and price.",
+            help="A known return a year, as AAPL=0.08 or AAPL=0.08±0.01; three fix level, scale "
+            "and price. With two or none what is missing is taken from the history and from a fit "
+            "without the score.",
         ),
     ] = None,
     out: Annotated[
@@ -58,25 +69,19 @@ def score(
     """Fit returns, and what each investor gives in return for the score."""
     import numpy as np
 
-    from imop_engine.inference.score import fit_score, score_problem
+    from imop_engine.inference.score import fit_score
     from imop_engine.loading import TableFile, load_investors
     from imop_engine.tables.export import records, write_table
 
     market = common.load_market(files, history.reading(), yahoo)
     investors = load_investors(TableFile.at(portfolios), market.names, history=market.history)
-    caps = limiting.read_caps(limits, market.names).upper_of(market.names)
-    known = common.assignments(anchor, "--anchor", common.EXAMPLE_ANCHOR)
-    strange = [name for name in known if name not in market.names]
-    if strange:
-        raise InvalidInput(
-            f"--anchor names {strange[0]}, which is none of the assets; they are "
-            f"{', '.join(market.names)}."
-        )
-    problem = score_problem(
-        _frame(market), read_scores(scores, market.names), caps, (-1.0, 1.0), known or None
-    )
     common.prepare()
-    found = fit_score(problem, investors.portfolios[investors.good])
+    held = investors.portfolios[investors.good]
+    given = _anchored(market, limits, _scores(scores, market, score_column), anchor, held)
+    found = fit_score(
+        given.problem, held, relative=given.relative, anchor_covariance=given.covariance
+    )
+    sentences = (*given.sentences, *found.sentences())
     people = found.investors.copy()
     people.insert(0, "id", [str(one) for one in np.array(investors.ids)[investors.good]])
     written = []
@@ -87,11 +92,16 @@ def score(
     if as_json:
         common.say_json(
             {
-                "sentences": found.sentences(),
+                "sentences": sentences,
                 "price": found.price,
                 "price_low": found.price_low,
                 "price_high": found.price_high,
                 "explained": found.explained,
+                "explained_of_others": found.explained_of_others,
+                "without_score": found.without_score,
+                "others_as_good": found.others_as_good,
+                "relative": found.relative,
+                "shown": found.shown,
                 "open": found.open,
                 "returns": records(found.returns),
                 "investors": records(people),
@@ -99,9 +109,47 @@ def score(
             }
         )
         return
-    _show(found)
+    _show(found, sentences)
     for file in written:
         typer.echo(f"written: {file}")
+
+
+def _scores(path: Path, market: Market, column: str | None) -> tuple[float, ...]:
+    from imop_engine.loading import TableFile
+    from imop_engine.tables.readers import read_within_budget
+
+    file = TableFile.at(path)
+    options = {"names": market.names, "column": column, "name": file.name}
+    found: tuple[float, ...] = read_within_budget("scores", (file.source,), options)
+    return found
+
+
+def _anchored(
+    market: Market,
+    limits: CapOptions,
+    scores: tuple[float, ...],
+    anchor: list[str] | None,
+    held: Matrix,
+) -> ScoreAnchors:
+    """The problem with three anchors: those that were named, and what is missing."""
+    from imop_engine.commands import learning
+    from imop_engine.inference.score import score_problem
+    from imop_engine.inference.score_anchors import score_anchors
+
+    known = learning.anchors(anchor, None, market.names) or []
+    strange = [name for name, *_ in known if name not in market.names]
+    if strange:
+        raise InvalidInput(
+            f"--anchor names {strange[0]}, which is none of the assets; they are "
+            f"{', '.join(market.names)}."
+        )
+    caps = limiting.read_caps(limits, market.names).upper_of(market.names)
+    values = {name: value for name, value, _ in known}
+    problem = score_problem(_frame(market), scores, caps, (-1.0, 1.0), values or None)
+    return score_anchors(
+        problem, held, market.expected_returns, market.mean_covariance,
+        [error for *_, error in known] or None,
+    )  # fmt: skip
 
 
 def _frame(market: Any) -> pd.DataFrame:
@@ -110,36 +158,7 @@ def _frame(market: Any) -> pd.DataFrame:
     return pd.DataFrame(market.covariance, index=market.names, columns=market.names)
 
 
-def read_scores(path: Path, names: tuple[str, ...]) -> list[float]:
-    """The score of each asset from a table of two columns, in the order of the market.
-
-    Args:
-        path: a CSV file; its first column names assets, its last one has numbers.
-        names: of the market's assets.
-    """
-    import csv
-
-    found: dict[str, float] = {}
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        for row in csv.reader(file):
-            if len(row) < 2 or row[0].strip() not in names:
-                continue
-            try:
-                found[row[0].strip()] = float(row[-1])
-            except ValueError:
-                raise InvalidInput(
-                    f"{path.name}: the score of {row[0]} is {row[-1]!r}; write a number."
-                ) from None
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise InvalidInput(
-            f"{path.name} has no score for {', '.join(missing[:5])}; it needs a row for each of "
-            f"the {len(names)} assets: its name, then its score."
-        )
-    return [found[name] for name in names]
-
-
-def _show(found: ScoreFit) -> None:
+def _show(found: ScoreFit, sentences: tuple[str, ...]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -159,5 +178,5 @@ def _show(found: ScoreFit) -> None:
         )
     console = Console()
     console.print(view)
-    for sentence in found.sentences():
+    for sentence in sentences:
         console.print(escape(sentence))
