@@ -47,7 +47,8 @@ PHONE = {
 PATIENCE = 600_000  # milliseconds; only what hangs takes so long, on however busy a machine
 SETTLE = 150  # milliseconds
 PAGES = (
-    "market", "investors", "learn", "frontier", "preferences", "clients", "report", "runs", "lab",
+    "market", "investors", "learn", "frontier", "preferences", "score", "clients", "report", "runs",
+    "lab",
 )  # fmt: skip
 # On a page that is opened by its own address Streamlit's client first asks for its server below
 # that address, gets a 404 and asks again at the root. That is how it finds out where it lives.

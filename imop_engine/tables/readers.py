@@ -26,6 +26,7 @@ from imop_engine.tables.open_table import UNNAMED, Source
 from imop_engine.tables.portfolios import read_portfolios
 from imop_engine.tables.reading_limits import Budget
 from imop_engine.tables.returns import read_returns
+from imop_engine.tables.score_table import read_scores
 from imop_engine.tables.workbook import sheet_names
 
 READERS: Final[dict[str, Callable[..., Any]]] = {
@@ -36,6 +37,7 @@ READERS: Final[dict[str, Callable[..., Any]]] = {
     "asset map": read_asset_map,
     "asset groups": read_asset_groups,
     "mandates": read_mandates,
+    "scores": read_scores,
 }
 Reading = Callable[[str, Sequence[Source], Mapping[str, Any]], Any]
 MAGIC: Final = {b"PK": "excel", b"PAR1": "parquet"}
