@@ -205,7 +205,7 @@ def level_frontier_chart(
     x, y = risk_axis(period), return_axis(period)
     held = [percent("risk", "risk"), percent("return", "return")]
     dots = alt.Chart(cloud).mark_circle(size=22, opacity=0.25, color=GREY)
-    drawn = alt.Chart(lines.fillna({"level": "any"})).mark_line(strokeWidth=2.4)
+    drawn = alt.Chart(lines.drop(columns="level")).mark_line(strokeWidth=2.4)
     return titled(
         [
             dots.encode(
