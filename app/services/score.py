@@ -140,9 +140,9 @@ def from_file(stored: StoredFile, study: Study, box: FileBox) -> dict[str, float
         study: The run whose assets are scored.
         box: The files of the workspace.
     """
-    options = {"names": tuple(study.problem.names), "name": stored.name}
-    found: dict[str, float] = read("scores", (box.path(stored),), options)
-    return found
+    names = tuple(study.problem.names)
+    found = read("scores", (box.path(stored),), {"names": names, "name": stored.name})
+    return dict(zip(names, found, strict=True))
 
 
 def example(study: Study) -> tuple[dict[str, float], str]:

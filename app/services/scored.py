@@ -30,6 +30,7 @@ def of_study(
         found = score_study(study, scores, anchors)
     fit, sentences = found.fit, []
     sentences.append(say.sampled(len(found.portfolios), found.investors))
+    sentences.append(say.left_out(found.left_out))
     bad = fit.explained <= 0.0
     if bad:
         sentences.append(say.no_result(fit.explained))
@@ -54,8 +55,9 @@ def of_study(
 
 def _returns(found: Any, hidden: bool) -> pd.DataFrame:
     """asset, score, estimate, low, high and status; nothing of a fit that is no result."""
-    table = found.fit.returns.copy()
-    table.insert(1, "score", found.scores)
+    table: pd.DataFrame = found.fit.returns.set_index("asset").reindex(found.scores.index)
+    table.insert(0, "score", found.scores)
+    table = table.rename_axis("asset").reset_index()
     if hidden:
         table[["estimate", "low", "high"]] = np.nan
     known = np.where(table["asset"].isin(found.anchors), "anchored", "identified")

@@ -92,7 +92,7 @@ def ternary_chart(cells: pd.DataFrame, points: pd.DataFrame, grid: pd.DataFrame)
             *_ticks(grid, x, y),
             *_corner_names(x, y),
         ],
-        "What investors weigh (share of return, risk and score)",
+        "Weights (% on return, risk and score)",
         "At a corner only that objective counts; darker: more investors",
         HEIGHT,
     )  # fmt: skip

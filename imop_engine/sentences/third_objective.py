@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Final
+
+NAMED: Final = 8
 
 
 def beside(explained: float, without: float) -> str:
@@ -35,7 +39,7 @@ def no_result(explained: float) -> str:
 
 
 def sampled(fitted: int, total: int) -> str:
-    """That of very many investors an even sample was fitted; "" where all were.
+    """That not all investors were fitted; "" where all were.
 
     Args:
         fitted: How many were fitted.
@@ -43,7 +47,27 @@ def sampled(fitted: int, total: int) -> str:
     """
     if fitted >= total:
         return ""
-    return f"Of {total:,} investors an even sample of {fitted:,} was fitted."
+    return (
+        f"{fitted:,} of {total:,} investors were fitted: those who hold hardly anything but the "
+        "assets that many hold, or an even sample of them."
+    )
+
+
+def left_out(assets: Sequence[str]) -> str:
+    """Which assets have no estimate because hardly anybody holds them; "" where all have one.
+
+    Args:
+        assets: Their names.
+    """
+    if not assets:
+        return ""
+    named = ", ".join(assets[:NAMED])
+    more = f" and {len(assets) - NAMED} more" if len(assets) > NAMED else ""
+    are, their = ("is", "its return") if len(assets) == 1 else ("are", "their returns")
+    return (
+        f"{named}{more} {are} held by hardly any of these investors and left out: portfolios do "
+        f"not tell {their}."
+    )
 
 
 def example(what: str) -> str:

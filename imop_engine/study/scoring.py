@@ -14,10 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from imop_engine.arguments import Matrix, Vector
+from imop_engine.arguments import Matrix, Vector, broadcast
 from imop_engine.errors import InvalidInput
 from imop_engine.inference.anchor_choice import AnchorCandidate, AnchorChoice, anchor_choice
+from imop_engine.inference.anchors import held_assets
 from imop_engine.inference.score import ScoreFit, fit_score, score_problem
 from imop_engine.problem import Problem
 from imop_engine.progress import note, stretch
@@ -30,6 +32,7 @@ MOST_INVESTORS: Final = 4000
 CORNERS: Final = 1600  # of the surface; its cuts then lie within 0.02% of return of what is solved
 MOST_CANDIDATES: Final = 14  # of whom the best three are looked for
 FLAT: Final = 1e-3  # a smallest singular value below which three anchors do not tell things apart
+OUTSIDE: Final = 0.01  # of a portfolio that may be in other assets: rounding
 SHARE_OF_GAINS: Final = "share of periods with a gain"
 CALM: Final = "minus the asset's own risk"
 
@@ -40,25 +43,28 @@ class StudyScore:
 
     Attributes:
         problem: what is decided: minus return, variance, minus score.
-        scores: of each asset; more is better.
+        scores: of each asset of the study; more is better.
         anchors: the returns that were taken as known, a year.
         fit: returns with intervals, investors, the price of the score.
         surface: the efficient portfolios under those returns; None where returns stay open.
         portfolios: the holdings that were fitted, a row for each investor.
         attributes: what else is known of these investors, in the same order.
-        investors: how many the study has; more than were fitted where they are very many.
+        investors: how many the study has; more than were fitted where they are very many, or some
+            hold what hardly anybody else does.
+        left_out: assets that hardly anybody holds.
         explained_without: share of the variation in holdings that the study explains with return
             and risk alone.
     """
 
     problem: Problem
-    scores: Vector
+    scores: pd.Series[Any]
     anchors: dict[str, float]
     fit: ScoreFit
     surface: Surface | None
     portfolios: pd.DataFrame
     attributes: pd.DataFrame
     investors: int
+    left_out: tuple[str, ...]
     explained_without: float
 
 
@@ -66,6 +72,10 @@ def score_study(
     study: Study, scores: Sequence[float], anchors: Mapping[str, float] | None = None
 ) -> StudyScore:
     """Fit returns and each investor's weights on return, risk and score to a study's portfolios.
+
+    Assets that hardly anybody holds are left out, and the few investors who hold them: portfolios
+    do not tell the returns of these, and what is best among all assets without them is best among
+    the others.
 
     Args:
         study: A finished study; its market, caps and portfolios are used.
@@ -85,28 +95,11 @@ def score_study(
         )
     found = score_candidates(study)
     known = suggested_anchors(study, scores, found) if anchors is None else dict(anchors)
-    wrong = [name for name in known if found.candidate(name) is None]
-    if wrong:
-        raise InvalidInput(
-            f"{wrong[0]} is neither an asset nor a portfolio whose return can be known here; "
-            f"choose among {', '.join(one.name for one in found.candidates[:6])}, ..."
-        )
-    rows = [(found.candidate(name), value) for name, value in known.items()]
-    covariance = pd.DataFrame(
-        study.problem.covariance, index=list(study.problem.names), columns=list(study.problem.names)
-    )
-    box = study.problem.theta
-    problem = score_problem(
-        covariance,
-        scores,
-        upper=study.problem.upper,
-        bounds=(box.lower, box.upper),
-        anchors=[(one.portfolio, value) for one, value in rows if one is not None] or None,
-    )
-    whole = study.adjusted_decisions
-    keep = np.unique(np.linspace(0, len(whole) - 1, min(len(whole), MOST_INVESTORS)).astype(int))
+    held = _held(study)
+    problem = _problem(study, scores, [(_row(found, name, held), v) for name, v in known.items()])
+    portfolios, rows = _among(study, held)
     with stretch(0.02, 0.75):
-        fit = fit_score(problem, whole.to_numpy(dtype=float)[keep])
+        fit = fit_score(problem, portfolios.to_numpy(dtype=float))
     surface = None
     theta = fit.returns["estimate"].to_numpy(dtype=float)
     if np.isfinite(theta).all():
@@ -114,25 +107,86 @@ def score_study(
             # an estimate may end a hair outside the box by rounding
             surface = efficient_surface(problem, problem.theta.nearest(theta), corners=CORNERS)
     note(0.98)
-    attributes = study.data.attributes[study.data.good].iloc[: study.rounds]
+    names = np.array(study.problem.names, dtype=object)
     return StudyScore(
         problem,
-        np.asarray(scores, dtype=float),
+        pd.Series(np.asarray(scores, dtype=float), index=list(names)),
         known,
         fit,
         surface,
-        whole.iloc[keep],
-        attributes.iloc[keep],
-        len(whole),
+        portfolios,
+        study.data.attributes[study.data.good].iloc[rows],
+        study.rounds,
+        tuple(names[~held]),
         float(study.fit.explained),
     )
+
+
+def _held(study: Study) -> NDArray[np.bool_]:
+    """Assets that enough investors hold for their returns to be told."""
+    found = held_assets(study.adjusted_decisions.to_numpy(dtype=float))
+    if found.sum() < ANCHORS:
+        raise InvalidInput(
+            f"only {int(found.sum())} assets are held by more than a few of these investors, and a "
+            "score asks for three at least; give portfolios that differ more."
+        )
+    return found
+
+
+def _problem(
+    study: Study, scores: Sequence[float], anchors: Sequence[tuple[Vector, float]]
+) -> Problem:
+    """The problem of three objectives on the assets that are held, and the rest of its caps."""
+    held = _held(study)
+    names = [name for name, kept in zip(study.problem.names, held, strict=True) if kept]
+    Q = study.problem.covariance[np.ix_(held, held)]
+    box = study.problem.theta
+    return score_problem(
+        pd.DataFrame(Q, index=names, columns=names),
+        np.asarray(scores, dtype=float)[held],
+        upper=broadcast(study.problem.upper, study.problem.n, "upper")[held],
+        bounds=(box.lower[held], box.upper[held]),
+        anchors=list(anchors) or None,
+    )
+
+
+def _row(found: AnchorChoice, name: str, held: NDArray[np.bool_]) -> Vector:
+    """The holdings of an anchor among the assets that are held."""
+    one = found.candidate(name)
+    if one is None:
+        raise InvalidInput(
+            f"{name} is neither an asset nor a portfolio whose return can be known here; choose "
+            f"among {', '.join(each.name for each in found.candidates[:6])}, ..."
+        )
+    if not _inside(one, held):
+        raise InvalidInput(
+            f"hardly any of these investors hold {name}, so that its return tells nothing of the "
+            "others; name one that many hold."
+        )
+    row: Vector = one.portfolio[held] / one.portfolio[held].sum()
+    return row
+
+
+def _inside(one: AnchorCandidate, held: NDArray[np.bool_]) -> bool:
+    return float(one.portfolio[held].sum()) > 1.0 - OUTSIDE
+
+
+def _among(study: Study, held: NDArray[np.bool_]) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """The portfolios of those who hold these assets and hardly others, and their places."""
+    whole = study.adjusted_decisions
+    inside = whole.to_numpy(dtype=float)[:, held].sum(axis=1)
+    rows = np.flatnonzero(inside > 1.0 - OUTSIDE)
+    rows = rows[
+        np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_INVESTORS)).astype(int))
+    ]
+    return whole.iloc[rows, np.flatnonzero(held)].div(inside[rows], axis=0), rows
 
 
 def score_candidates(study: Study) -> AnchorChoice:
     """Assets and portfolios of a study whose returns might be taken as known."""
     return anchor_choice(
         study.problem,
-        study.data.expected_returns.to_numpy(dtype=float),
+        study.data.market.expected_returns,
         study.data.market.mean_covariance,
         study.adjusted_decisions.to_numpy(dtype=float),
         study.theta,
@@ -159,7 +213,12 @@ def suggested_anchors(
     s = np.asarray(scores, dtype=float)
     if s.shape != (len(choice.names),) or not np.isfinite(s).all() or np.ptp(s) == 0.0:
         return {}
-    useful = [one for one in choice.candidates if one.useful and np.isfinite(one.value)]
+    held = _held(study)
+    useful = [
+        one
+        for one in choice.candidates
+        if one.useful and np.isfinite(one.value) and _inside(one, held)
+    ]
     useful = sorted(useful, key=lambda one: -one.holders)[:MOST_CANDIDATES]
     best = min(
         combinations(useful, ANCHORS),

@@ -62,7 +62,7 @@ def _by_rows(table: CellTable, names: Sequence[str]) -> dict[str, dict[str, str]
     """A row for each asset, or several that agree."""
     columns = [column for column in table.columns if column.filled.any()]
     known = {words.key(name): name for name in reversed(names)}
-    called = _asset_column(columns, known)
+    called = asset_column(columns, known)
     if called is None:
         return {}
     cells = called.strings.to_pylist()
@@ -74,8 +74,13 @@ def _by_rows(table: CellTable, names: Sequence[str]) -> dict[str, dict[str, str]
     }
 
 
-def _asset_column(columns: list[CellColumn], known: dict[str, str]) -> CellColumn | None:
-    """The column that names assets: the one with most of those that are known, else by its name."""
+def asset_column(columns: list[CellColumn], known: dict[str, str]) -> CellColumn | None:
+    """The column that names assets: the one with most of those that are known, else by its name.
+
+    Args:
+        columns: Of the table.
+        known: The market's assets by the key of their names; none asks the columns' names.
+    """
     if known:
         found = {
             place: len(

@@ -1,107 +1,113 @@
-"""A score of each asset from a table: sustainability, liquidity, yield, or whatever a column says.
+"""A score for each asset, from a table with a row for each: sustainability, liquidity, yield.
 
-Whoever asks for scores has a market already, so the column of names is the one with most of its
-assets, and cells are matched as everywhere: letters and digits, case aside.
+Any file the project reads; the column of scores is named, or is the one that says so, or the only
+one with numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from imop_engine.errors import UnreadableFile
 from imop_engine.tables import words
 from imop_engine.tables.cells import CellColumn, CellTable
+from imop_engine.tables.group_table import asset_column
 from imop_engine.tables.history_layout import MOSTLY, read_all_numbers, separator_of
 from imop_engine.tables.numbers import Numbers
 from imop_engine.tables.open_table import Source, load_table
 from imop_engine.tables.reading_limits import DEFAULT_LIMITS, ReadingLimits
 from imop_engine.tables.reading_report import Notes
 
-SCORE = words.vocabulary(
-    """
-    score scores scoring esg rating sustainability sustainable liquidity yield impact grade
-    nachhaltigkeit durabilité sostenibilidad sostenibilità liquidität
-    """
+SCORE: Final = words.vocabulary(
+    "score scores esg rating sustainability liquidity yield note nachhaltigkeit liquidität "
+    "rendite durabilité liquidité rendement puntuación sostenibilidad liquidez"
 )
+NAMED: Final = 5  # assets without a score that are named in an error
 
 
 def read_scores(
     source: Source,
     names: Sequence[str],
     *,
+    column: str | None = None,
     name: str | None = None,
-    decimal: str = "auto",
     limits: ReadingLimits = DEFAULT_LIMITS,
-) -> dict[str, float]:
-    """Read a score for assets of a market; more is better.
+) -> tuple[float, ...]:
+    """Read the score of each asset.
 
     Args:
-        source: A path, bytes, an open file or a data frame: a row for each asset, with its name
-            and its score.
-        names: The assets of the market; others are left out.
+        source: A path, bytes, an open file or a data frame.
+        names: The assets, in the order of the answer; others in the file are left out.
+        column: Which column has the scores; None finds it.
         name: What the file is called in sentences.
-        decimal: Auto, point or comma.
         limits: What a file may hold at most.
 
     Returns:
-        The score of each asset that the table has a number for, in the market's order. A percent
-        sign counts as hundredths.
+        One number for each of the assets; 10% is 0.1.
 
-    >>> read_scores(b"ticker;ESG score\\nKO;7,5\\nAAPL;6\\nOLD;1\\n", ["AAPL", "KO"])
-    {'AAPL': 6.0, 'KO': 7.5}
+    >>> read_scores(b"asset;score\\nA;0,5\\nB;1\\n", ("B", "A"))
+    (1.0, 0.5)
     """
     table = load_table(source, name=name, limits=limits)
+    filled = [one for one in table.columns if one.filled.any()]
     known = {words.key(one): one for one in reversed(names)}
-    called = _asset_column(table, known)
+    called = asset_column(filled, known)
     if called is None:
         raise UnreadableFile(
-            f"{table.file} names none of the assets ({', '.join(names[:3])}, ...); give a row for "
-            "each asset: its name, then its score."
+            f"{table.file} names none of the assets, as {', '.join(names[:3])}; it needs a row for "
+            "each: its name, then its score."
         )
-    column, numbers = _score_column(table, called, decimal)
-    assets = [known.get(words.key(cell)) for cell in called.strings.to_pylist()]
-    found: dict[str, float] = {}
-    for place, asset in enumerate(assets):
-        if asset is None or not column.show([place])[0].strip():
+    numbers = read_all_numbers(table.columns, "auto", separator_of(table), {}, Notes(table.file))
+    chosen = _score_column(table, called, numbers, column)
+    found: dict[str, tuple[float, int]] = {}
+    for place, cell in enumerate(called.strings.to_pylist()):
+        asset = known.get(words.key(cell or ""))
+        if asset is None:
             continue
-        value = float(numbers.values[place])
+        value = float(numbers[chosen.name].values[place])
         if not np.isfinite(value):
+            shown = chosen.show([place])[0]
             raise UnreadableFile(
-                f"{table.file}, row {table.rows[place]}, column {column.name}: "
-                f"{column.show([place])[0]} is not a number; write the score of {asset} as one."
+                f"{table.file}, row {table.rows[place]}, column {chosen.name}: the score of "
+                f"{asset} is {repr(shown) if shown else 'missing'}; write a number."
             )
-        if found.setdefault(asset, value) != value:
+        if asset in found:
             raise UnreadableFile(
-                f"{table.file}, row {table.rows[place]}: {asset} has the score {value:g}, and "
-                f"{found[asset]:g} in a row above; keep one of them."
+                f"{table.file}, row {table.rows[place]}: {asset} is there twice, first in row "
+                f"{found[asset][1]}; remove one row."
             )
-    return {asset: found[asset] for asset in names if asset in found}
-
-
-def _asset_column(table: CellTable, known: dict[str, str]) -> CellColumn | None:
-    """The column with most of the market's assets."""
-    counts = [
-        len({words.key(cell) for cell in one.strings.to_pylist() if cell} & set(known))
-        for one in table.columns
-    ]
-    best = int(np.argmax(counts)) if counts else 0
-    return table.columns[best] if counts and counts[best] else None
-
-
-def _score_column(table: CellTable, called: CellColumn, decimal: str) -> tuple[CellColumn, Numbers]:
-    """The one column of numbers, or the one that says that it is a score."""
-    notes = Notes(table.file)
-    numbers = read_all_numbers(table.columns, decimal, separator_of(table), {}, notes)
-    others = [one for one in table.columns if one is not called and one.filled.any()]
-    says = [one for one in others if words.says(one.name, SCORE)]
-    numeric = [one for one in others if numbers[one.name].share >= MOSTLY]
-    chosen = says if len(says) == 1 else [one for one in says if one in numeric] or numeric
-    if len(chosen) != 1:
-        listed = ", ".join(one.name for one in chosen) or "none"
+        found[asset] = value, int(table.rows[place])
+    missing = [one for one in names if one not in found]
+    if missing:
         raise UnreadableFile(
-            f"{table.file}: one column of scores is needed, found: {listed}; keep the assets' "
-            "names and one column of numbers called score."
+            f"{table.file} has no score for {', '.join(missing[:NAMED])}; it needs a row for each "
+            f"of the {len(names)} assets: its name, then its score."
         )
-    return chosen[0], numbers[chosen[0].name]
+    return tuple(found[one][0] for one in names)
+
+
+def _score_column(
+    table: CellTable, called: CellColumn, numbers: dict[str, Numbers], column: str | None
+) -> CellColumn:
+    """The column that is asked for, the one that says it has scores, or the only numbers."""
+    others = [one for one in table.columns if one is not called and one.filled.any()]
+    listed = ", ".join(one.name for one in others) or "none"
+    if column is not None:
+        found = [one for one in others if words.key(one.name) == words.key(column)]
+        if not found:
+            raise UnreadableFile(
+                f"{table.file} has no column {column}; beside the assets there are: {listed}."
+            )
+        return found[0]
+    counted = [one for one in others if numbers[one.name].share >= MOSTLY]
+    saying = [one for one in counted or others if words.says(one.name, SCORE)]
+    chosen = saying or counted or (others if len(others) == 1 else [])
+    if len(chosen) != 1:
+        raise UnreadableFile(
+            f"{table.file}: one column of scores is needed, found: {listed}. Name it, as "
+            "--score-column NAME in the shell and column= in Python."
+        )
+    return chosen[0]

@@ -1,4 +1,4 @@
-"""A score as third objective, from the page: entered, uploaded, fitted beside it, drawn, exported."""
+"""A score as third objective, from the page: entered, uploaded, fitted, drawn, exported."""
 
 import io
 

@@ -36,5 +36,6 @@ def test_a_score_from_the_history_to_a_file_in_hand(browser, address, tmp_path, 
     table = pd.read_csv(visit.download("Returns (CSV)", tmp_path))
     assert list(table.columns) == ["asset", "score", "estimate", "low", "high", "status"]
     people = pd.read_csv(visit.download("Investors (CSV)", tmp_path))
-    assert len(people) == 1000
+    # of the stocks some are held by a few investors only, who are left out with them
+    assert len(people) == (1000 if scheme == "light" else 991)
     visit.close_in_peace()
