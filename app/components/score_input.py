@@ -27,6 +27,7 @@ class _Draft:
     """What the editor started from; a file or the example begins another one."""
 
     scores: dict[str, float] = field(default_factory=dict)
+    known: dict[str, float] = field(default_factory=dict)  # none: proposed from the history
     said: str = ""
     file: str = ""  # the digest of the file they came from
     number: int = 0
@@ -41,7 +42,10 @@ def choose(state: AppState, study: Study, location: str) -> None:
         location: Where it is kept.
     """
     key = f"score_{location}"
-    draft: _Draft = state.drafts.setdefault(key, _Draft())
+    if key not in state.drafts:  # a reload finds what was fitted last
+        last = score.given_last(study, location)
+        state.drafts[key] = _Draft(*last) if last else _Draft()
+    draft: _Draft = state.drafts[key]
     left, right = st.columns(2)
     with left:
         edited = _scores(state, study, draft, key)
@@ -63,6 +67,7 @@ def _scores(state: AppState, study: Study, draft: _Draft, key: str) -> pd.DataFr
         if stored.digest != draft.file:
             draft.file = stored.digest  # one that cannot be read says so once, and stays
             draft.scores, draft.said = score.from_file(stored, study, state.workspace.box), ""
+            draft.known = {}
             draft.number += 1
     if st.button(
         "Try an example",
@@ -71,6 +76,7 @@ def _scores(state: AppState, study: Study, draft: _Draft, key: str) -> pd.DataFr
         help="A score computed from this market's own history. It is no rating of anything.",
     ):
         draft.scores, draft.said = score.example(study)
+        draft.known = {}
         draft.number += 1
     if draft.said:
         st.caption(show.escape(draft.said))
@@ -99,7 +105,7 @@ def _known(study: Study, draft: _Draft, edited: pd.DataFrame) -> dict[str, float
         "known returns fix them; to begin with, those of the history that tell them apart best."
     )
     found = score.candidates(study)
-    first = score.suggested(study, edited)
+    first = draft.known or score.suggested(study, edited)
     names = st.multiselect(
         "Assets or portfolios",
         [one.name for one in found.candidates],
@@ -112,16 +118,16 @@ def _known(study: Study, draft: _Draft, edited: pd.DataFrame) -> dict[str, float
     known = {}
     for name in names:
         one: Any = found.candidate(name)
+        value = first.get(name, one.value)
         percent = st.number_input(
             f"Return of {show.escape(name)} (% per year)",
             step=0.1,
             format="%.2f",
-            value=100.0 * one.value,
-            key=f"score_return_{name}",
+            value=100.0 * value,
+            key=f"score_return_{draft.number}_{name}",
             help="To begin with what it earned in the history.",
         )
-        same = abs(percent - 100.0 * one.value) < SAME
-        known[name] = one.value if same else percent / 100.0
+        known[name] = value if abs(percent - 100.0 * value) < SAME else percent / 100.0
     return known
 
 

@@ -13,6 +13,7 @@ from imop_engine.report import charts_learn, charts_score
 
 LOOK_SECONDS: Final = 1.0
 ROWS: Final = 100
+TALL: Final = 18  # assets from which the table scrolls
 SHEET: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -96,6 +97,7 @@ def _returns(found: score.Scored) -> None:
                 "status": show.text("Status"),
             },
             alternative="Expected return of each asset with interval, the score as third objective",
+            height=600 if len(found.tables["returns"]) > TALL else "content",
         )
 
 

@@ -125,6 +125,19 @@ def begin(location: str, scores: Sequence[float], anchors: Mapping[str, float]) 
     return _BOOK.begin(Scoring(location, scores, anchors))
 
 
+def given_last(study: Study, location: str) -> tuple[dict[str, float], dict[str, float]] | None:
+    """The scores and the known returns that were fitted last for a run; None where none were.
+
+    Args:
+        study: The run.
+        location: Where it is kept.
+    """
+    now = of_run(location)
+    if now is None:
+        return None
+    return dict(zip(study.problem.names, now.scores, strict=True)), dict(now.anchors)
+
+
 def table(study: Study, scores: Mapping[str, float]) -> pd.DataFrame:
     """asset and score, for editing; nothing where a score is missing."""
     names = list(study.problem.names)
@@ -200,17 +213,12 @@ def figures(found: Scored) -> list[tuple[str, str, str]]:
     price, low, high = found.price
     shown = [
         ("Median price of a unit", percent_cell(price), "price of the score"),
-        ("Its interval", f"{percent_cell(low)} to {percent_cell(high)}", "interval"),
+        ("95% interval", f"{percent_cell(low)} to {percent_cell(high)}", "interval"),
         ("Median cost a year", percent_cell(found.cost), "cost of the score"),
         ("Explained", f"{max(0.0, found.explained):.1%}", "explained"),
         ("Without the score", f"{max(0.0, found.without):.1%}", "explained"),
     ]
     return shown if found.drawn else shown[3:]
-
-
-def middle_cost(found: Scored) -> float:
-    """What the median investor pays for the score, a year."""
-    return found.cost
 
 
 def grid() -> pd.DataFrame:

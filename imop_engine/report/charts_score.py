@@ -7,7 +7,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from imop_engine.report.frames_score import ANY_SCORE, CORNERS, OBJECTIVES
+from imop_engine.report.frames_score import ANY_SCORE, CORNERS, LEAST_COST, OBJECTIVES
 from imop_engine.report.style import (
     AMBER,
     BAR,
@@ -291,7 +291,18 @@ def cost_segment_chart(segments: pd.DataFrame, attribute: str) -> alt.LayerChart
     return titled(
         [
             base.mark_bar(color=GREEN, opacity=0.8, size=BAR).encode(
-                x=alt.X("mean_cost:Q", title=COST_AXIS).axis(format=DIGITS).scale(zero=True)
+                x=alt.X("mean_cost:Q", title=COST_AXIS)
+                .axis(format=DIGITS, tickCount=6)
+                .scale(
+                    domain=[
+                        0.0,
+                        max(
+                            LEAST_COST,
+                            float(segments["mean_cost"].max()),
+                            float(segments["median_cost"].max()),
+                        ),
+                    ]
+                )
             ),
             base.mark_tick(color=VERMILLION, thickness=3, size=16).encode(
                 x=alt.X("median_cost:Q", title=COST_AXIS)

@@ -32,6 +32,7 @@ LEVELS: Final = 4
 BINS: Final = 40
 FULL_BAR: Final = 0.85  # of the height that an objective has in the picture
 COST_BINS: Final = 24
+LEAST_COST: Final = 1e-4  # a basis point a year: an axis that ends below has nothing to tell
 NARROW: Final = 0.02  # of the surface's range of risk: a shorter cut is a dot and no line
 
 
@@ -275,7 +276,7 @@ def cost_histogram(costs: ArrayLike) -> pd.DataFrame:
     """
     values = np.asarray(costs, dtype=float)
     values = values[np.isfinite(values)]
-    top = max(float(values.max(initial=0.0)) * 1.0001, 1e-6)
+    top = max(float(values.max(initial=0.0)) * 1.0001, LEAST_COST)
     count, edges = np.histogram(values, bins=np.linspace(0.0, top, COST_BINS + 1))
     return pd.DataFrame(
         {

@@ -8,7 +8,7 @@ from a frontier that knows nothing of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -105,7 +105,7 @@ def score_study(
     if np.isfinite(theta).all():
         with stretch(0.75, 0.97):
             # an estimate may end a hair outside the box by rounding
-            surface = efficient_surface(problem, problem.theta.nearest(theta), corners=CORNERS)
+            surface = score_surface(problem, problem.theta.nearest(theta))
     note(0.98)
     names = np.array(study.problem.names, dtype=object)
     return StudyScore(
@@ -119,6 +119,33 @@ def score_study(
         study.rounds,
         tuple(names[~held]),
         float(study.fit.explained),
+    )
+
+
+def score_surface(problem: Problem, theta: Vector, corners: int = CORNERS) -> Surface:
+    """The efficient portfolios of return, risk and score, the same in whatever unit scores are.
+
+    A triangulation of weights is fine where weights are of one size; so scores are measured in the
+    unit in which they differ as much as returns do, and values and weights are given back in theirs.
+
+    Args:
+        problem: As `score_problem` makes it.
+        theta: Expected returns, a year.
+        corners: How many portfolios are solved at most.
+
+    Returns:
+        The surface of `problem`.
+    """
+    s = -problem.linear0[2]
+    unit = max(float(np.ptp(theta)), 1e-9) / float(np.ptp(s))
+    scaled = np.array([problem.linear0[0], problem.linear0[1], -unit * s])
+    found = efficient_surface(replace(problem, linear0=scaled), theta, corners=corners)
+    weights = found.weights * [1.0, 1.0, unit]
+    return replace(
+        found,
+        problem=problem,
+        weights=weights / weights.sum(axis=1, keepdims=True),
+        values=found.values / [1.0, 1.0, unit],
     )
 
 
