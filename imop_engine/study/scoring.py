@@ -126,7 +126,7 @@ def score_surface(problem: Problem, theta: Vector, corners: int = CORNERS) -> Su
     """The efficient portfolios of return, risk and score, the same in whatever unit scores are.
 
     A triangulation of weights is fine where weights are of one size; so scores are measured in the
-    unit in which they differ as much as returns do, and values and weights are given back in theirs.
+    unit in which they differ as much as returns do; values and weights come back in their own.
 
     Args:
         problem: As `score_problem` makes it.
