@@ -11,7 +11,7 @@ from typing import Final
 from imop_app.services.preparing import PREPARATION
 
 LOG = logging.getLogger("imop")
-VIEWS: Final = ("investors", "learn", "frontier", "preferences", "report", "runs", "lab")
+VIEWS: Final = ("investors", "learn", "frontier", "preferences", "score", "report", "runs", "lab")
 _ONCE = threading.Lock()
 _SERVED = threading.Event()  # whether this process only serves pages, and is no test or notebook
 

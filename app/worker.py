@@ -20,7 +20,7 @@ from typing import Any, Final
 from imop_app import recovery, workers
 from imop_app.jobs import Job
 from imop_app.run_record import RunRecord
-from imop_app.services import alternatives
+from imop_app.services import alternatives, scored
 from imop_app.services.errors import describe_error
 from imop_app.settings import Settings, from_plain
 from imop_app.store import DatabaseStore
@@ -61,6 +61,9 @@ def _work(connection: socket.socket, content: bytearray) -> None:
         return
     if request["what"] == "sensitivity":
         _compare(connection, request["folder"], limits)
+        return
+    if request["what"] == "score":
+        _score(connection, request, limits)
         return
     if request["what"] == "open":
         _open(connection, request["folder"], limits)
@@ -104,6 +107,19 @@ def _compare(connection: socket.socket, folder: str, limits: JobLimits) -> None:
         send(connection, workers.PART, packed({"part": share}))
 
     answer(connection, lambda: alternatives.of_study(opened(folder), tell), limits)
+
+
+def _score(connection: socket.socket, request: dict[str, Any], limits: JobLimits) -> None:
+    """Fit a score to a study's portfolios, and tell how far that is."""
+
+    def tell(share: float) -> None:
+        send(connection, workers.PART, packed({"part": share}))
+
+    def make() -> dict[str, Any]:
+        study = opened(request["folder"])
+        return scored.of_study(study, request["scores"], request["anchors"], tell)
+
+    answer(connection, make, limits)
 
 
 def opened(folder: str) -> Any:

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from playwright.sync_api import Browser, expect, sync_playwright  # noqa: E402
 
-from browser_harness import CHROMIUM, FLAGS, Visit, own_files, served  # noqa: E402
+from browser_harness import CHROMIUM, FLAGS, Visit, own_files, scored_files, served  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 SIZE = {"width": 1280, "height": 960}
@@ -86,6 +86,28 @@ def own(browser: Browser, address: str) -> None:
     visit.context.close()
 
 
+def scored(browser: Browser, address: str) -> None:
+    """What investors give for a score of the assets."""
+    visit = Visit(browser, address, 1200)
+    history, portfolios, scores = scored_files()
+    visit.bring_history(history)
+    visit.open("investors")
+    visit.choose("Upload portfolios")
+    visit.upload("investor_file", "clients.csv", portfolios)
+    expect(visit.key("status")).to_contain_text("240 from clients.csv")
+    visit.wait_until_idle()
+    visit.learn()
+    visit.open("score")
+    visit.upload("score_file", "scores.csv", scores)
+    expect(visit.page.get_by_text("Return of", exact=False).nth(2)).to_be_visible()
+    visit.wait_until_idle()
+    visit.press("score_start")
+    visit.expect_charts(6)
+    visit.page.set_viewport_size({"width": 1200, "height": 4000})
+    between(visit, "score", "What the score is worth to them", None)
+    visit.context.close()
+
+
 def between(visit: Visit, name: str, first: str, after: str | None) -> None:
     """A picture of the page from one heading to another, at most as high as the others."""
     visit.wait_until_idle()
@@ -108,6 +130,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         light(browser, address)
         dark(browser, address)
+        scored(browser, address)
         own(browser, address)
 
 

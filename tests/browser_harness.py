@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import imop_engine as imop
 import waiting_runs
+from imop_engine.curve import decisions
 from servers import end, first_answer, reserved_port
 
 CHROMIUM = next(
@@ -47,7 +49,8 @@ PHONE = {
 PATIENCE = 600_000  # milliseconds; only what hangs takes so long, on however busy a machine
 SETTLE = 150  # milliseconds
 PAGES = (
-    "market", "investors", "learn", "frontier", "preferences", "clients", "report", "runs", "lab",
+    "market", "investors", "learn", "frontier", "preferences", "score", "clients", "report", "runs",
+    "lab",
 )  # fmt: skip
 # On a page that is opened by its own address Streamlit's client first asks for its server below
 # that address, gets a 404 and asks again at the root. That is how it finds out where it lives.
@@ -282,6 +285,34 @@ def own_files(count: int = 120, seed: int = 8) -> tuple[bytes, bytes]:
     table.insert(0, "risk profile", profile)
     table.insert(0, "client", [f"C{number:04d}" for number in range(count)])
     return history.to_csv().encode(), table.to_csv(index=False).encode()
+
+
+SCORES = (0.9, 0.6, 0.1, 0.5, 0.4, 0.2)
+
+
+def scored_files(count: int = 240, seed: int = 5) -> tuple[bytes, bytes, bytes]:
+    """A history, portfolios of investors who believe in it and give return for a score, scores.
+
+    The stated class says who gives how much: a price of 0.5% a year for a unit, 2% or 5%.
+    """
+    history = pd.read_csv(io.BytesIO(own_files()[0]), index_col=0)
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(3, count)
+    price = np.array([0.005, 0.02, 0.05])[kind] * rng.uniform(0.5, 1.5, count)
+    bold = np.exp(rng.normal(np.log(0.25), 0.8, count))
+    weights = np.column_stack([2 * bold, np.ones(count), 2 * bold * price])
+    problem = imop.score_problem(12 * history.cov(), SCORES, bounds=(-1.0, 1.0))
+    beliefs = 12 * history.mean().to_numpy()
+    held = decisions(problem, beliefs, weights / weights.sum(axis=1, keepdims=True))
+    table = pd.DataFrame(held.round(3), columns=list(NAMES))
+    table.insert(0, "attitude", np.array(["indifferent", "interested", "devoted"])[kind])
+    table.insert(0, "client", [f"C{number:04d}" for number in range(count)])
+    scores = pd.DataFrame({"Asset": NAMES, "Score": SCORES})
+    return (
+        history.to_csv().encode(),
+        table.to_csv(index=False).encode(),
+        scores.to_csv(index=False, sep=";", decimal=",").encode(),
+    )
 
 
 def time_many(visit: Visit, history: bytes, portfolios: tuple[str, bytes]) -> dict[str, float]:

@@ -19,6 +19,7 @@ PAGES: Final[dict[str, tuple[str, str, str]]] = {
     "learn": ("Learn", ":material/school:", "Estimate the returns behind the portfolios."),
     "frontier": ("Frontier", ":material/show_chart:", "What was learned about the assets."),
     "preferences": ("Preferences", ":material/tune:", "What was learned about the investors."),
+    "score": ("Score", ":material/eco:", "A third objective: what investors give for it."),
     "clients": ("Clients", ":material/person_search:", "One client at a time; choose and act."),
     "report": ("Report", ":material/description:", "Reports, tables and pictures to download."),
     "runs": ("Runs", ":material/history:", "Everything learned so far; compare two."),

@@ -41,7 +41,17 @@ FOREIGN: Final = (
     "http://10.0.0.1",
 )
 FILES: Final = ("report.html", "report.pdf", "tables.xlsx", "frontier.png")
-PAGES: Final = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
+PAGES: Final = (
+    "market",
+    "investors",
+    "learn",
+    "frontier",
+    "preferences",
+    "score",
+    "report",
+    "runs",
+    "lab",
+)
 
 
 def watched(work: Path) -> Iterator[Trial]:

@@ -11,6 +11,8 @@ WORDS: Final[dict[str, str]] = {
     "higher, but not whether all returns are 2% higher or twice as far apart; two known returns "
     "settle both.",
     "anchored": "Status of a return: it is what you (or the history) took as known.",
+    "asset score": "Any number of each asset that investors may care for besides return and risk; "
+    "more is better. Twice the numbers halve the price of a unit and change nothing else.",
     "between groups": "How much an expected return varies from group to group beyond what chance "
     "gives: a standard deviation, per year.",
     "binding limit": "Where the efficient portfolio is at the limit, by its risk.",
@@ -24,7 +26,11 @@ WORDS: Final[dict[str, str]] = {
     "caution": "Verdict: the returns hold with reservations; each is named, with what helps.",
     "certified": "Share of the learning steps that were proven to be the best possible step. It "
     "says nothing about how well the portfolios are explained.",
+    "comparable weight": "The weight on an objective times its range over the efficient "
+    "portfolios, as a share of all three: the unit of the score does not matter.",
     "correlation": "How two assets move together: 1 alike, 0 unrelated, −1 opposite.",
+    "cost of the score": "Return a year below the best portfolio of the same risk, where nobody "
+    "asks for the score.",
     "covariance": "How strongly each pair of assets moves together, per year.",
     "distance": "How far a portfolio lies from the nearest efficient one, in % of wealth: the "
     "root of the summed squared differences of holdings.",
@@ -62,6 +68,8 @@ WORDS: Final[dict[str, str]] = {
     "poor": "Verdict: do not rely on these returns; the reasons are named.",
     "price of a limit": "Return a year that would be had at the same risk if this limit alone were "
     "dropped; 100 basis points (bp) are 1%.",
+    "price of the score": "The return a year that an investor gives for one unit of the score: "
+    "holdings are as if expected returns were higher by this much for each unit.",
     "refused": "Status of an investor: the portfolio could not be used; the reason stands beside.",
     "relative": "Status of a return: known against the others, but not its level, because no "
     "known return fixes that, or because nearly everybody is at a limit.",

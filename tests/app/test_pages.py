@@ -54,7 +54,8 @@ pytestmark = pytest.mark.slow
 
 APP = Path(imop_app.__file__).parent
 VIEWS = (
-    "market", "investors", "learn", "frontier", "preferences", "clients", "report", "runs", "lab",
+    "market", "investors", "learn", "frontier", "preferences", "score", "clients", "report", "runs",
+    "lab",
 )  # fmt: skip
 LINES_AT_MOST = 400
 # What views and components may know of the engine: charts, words, and the type of a study.

@@ -25,7 +25,17 @@ from preparing_harness import command, preparation, starts
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("market", "investors", "learn", "frontier", "preferences", "report", "runs", "lab")
+VIEWS = (
+    "market",
+    "investors",
+    "learn",
+    "frontier",
+    "preferences",
+    "score",
+    "report",
+    "runs",
+    "lab",
+)
 LONG_AFTER = 600.0  # seconds; only what hangs takes so long, on however busy a machine
 
 
