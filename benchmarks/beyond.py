@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from imop_engine.bundled import market
+from imop_engine.convex.own import ConvexProgram
 from imop_engine.convex.risks import risk_problem
 from imop_engine.curve import decisions
 from imop_engine.frontier import solve
@@ -27,7 +28,9 @@ SCORES = (0.1, 0.9, 0.4, 0.7, 0.2, 0.8, 0.5, 0.3)
 
 def hot_forward(size: Size, say: Say) -> list[Section]:
     """One more decision of a compiled program beside the time its solver says it took."""
-    history = market("us20").history.iloc[-MONTHS:]
+    whole_history = market("us20").history
+    assert whole_history is not None
+    history = whole_history.iloc[-MONTHS:]
     mean = history.mean().to_numpy()
     rows: list[Row] = []
     for name in RISKS:
@@ -44,8 +47,8 @@ def hot_forward(size: Size, say: Say) -> list[Section]:
     how = (
         f"Portfolios of {history.shape[1]} stocks, {MONTHS} months, compiled once; then decisions "
         "for one weight, all of the call (`whole`) and what Clarabel says of itself (`solver`), "
-        f"in turn, the least of {SOLVES * size.repeats} each, which what else the machine does moves "
-        "least. The aim is a ratio of at most 2."
+        f"in turn, the least of {SOLVES * size.repeats} each, which is moved least by what "
+        "else the machine does. The aim is a ratio of at most 2."
     )
     return [Section("hot_forward", "A decision of a compiled program", how, rows)]
 
@@ -54,7 +57,7 @@ def _solved(problem: Problem, theta: Array, weight: float, count: int) -> tuple[
     """Seconds of a whole decision, and of the solver alone."""
     weights = np.array([weight, 1.0 - weight])
     whole, own = [], []
-    assert problem.program is not None
+    assert isinstance(problem.program, ConvexProgram)
     for _ in range(count):
         start = time.perf_counter()
         solve(problem, theta, weight)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 _LIMITS = ("caps", "specification", "noise")
-_STRANGERS = ("outliers", "noise", "explained", "specification")
+_STRANGERS = ("outliers", "strays", "noise", "explained", "specification")
 _OTHER_ERRORS = ("noise", "beliefs", "explained", "specification")
 
 RIGHT_REASONS: Final[dict[str, tuple[str, ...]]] = {

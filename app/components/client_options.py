@@ -12,7 +12,11 @@ from imop_app.state import place
 from imop_engine.sentences.words import word
 from imop_engine.study import Study
 
-STATUSES = {"learned": "Explained", "outlier": "Outlier (set aside)"}
+STATUSES = {
+    "learned": "Learned from",
+    "outlier": "Outlier (set aside)",
+    "outlier, kept": "Outlier (learned from all the same)",
+}
 RANGE_WORDS = {
     "score": "Risk score",
     "risk": "Risk a year (fraction)",

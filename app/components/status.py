@@ -107,15 +107,15 @@ def _reason(state: AppState, light: Light) -> None:
             named = f":{COLOURS[light.colour]}[{named}]"
         said = f"{named} {escape(light.reason)}"
         st.markdown(said, help=escape(light.about) or None, width="stretch")
-        press = light.press
         running = state.job is not None and state.job.status == "running"
-        if press is not None and st.button(
-            escape(press.label),
-            key=f"cure_{light.part}",
-            disabled=running and press.learns,
-            help="Changes this and learns again." if press.learns else None,
-        ):
-            _do(state, press)
+        for number, press in enumerate(light.presses):
+            if st.button(
+                escape(press.label),
+                key=f"cure_{light.part}" + (f"_{number}" if number else ""),
+                disabled=running and press.learns,
+                help="Changes this and learns again." if press.learns else None,
+            ):
+                _do(state, press)
 
 
 def _do(state: AppState, press: Press) -> None:
@@ -137,6 +137,10 @@ def _do(state: AppState, press: Press) -> None:
             state.choose_learning(learn)
     elif press.action == "investors" and workspace.investors is not None:
         state.choose_investors(lights.investors_after(workspace.investors, press))
+    elif press.action == "without_outliers":
+        fewer = lights.without_outliers(workspace, state.store)
+        if fewer is not None:
+            state.choose_investors(fewer)
     elif press.action == "learn":
         state.choose_learning(press.change)
     state.forget_widgets()

@@ -257,7 +257,7 @@ def page_pdf(found: ClientBook, client: str, paper: str) -> bytes:
         client: What the client is called.
         paper: "a4" or "letter".
     """
-    return printing.pdf(html_client.client_page(found, client, today(), paper))
+    return printing.pdf_of_one_page(html_client.client_page(found, client, today(), paper))
 
 
 def file_name(client: str, ending: str) -> str:

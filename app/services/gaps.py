@@ -52,10 +52,14 @@ def _picture(key: str, _study: Study) -> GapPicture | None:
 
 @sentences
 def investor(study: Study, name: str) -> tuple[str, pd.DataFrame] | None:
-    """One investor's gap in a sentence, and her arrow; None where there is none."""
+    """One investor's gap in a sentence, and the arrow; None where there is none."""
     found = np.flatnonzero(study.decisions.index.astype(str) == name)
     if study.gaps is None or not len(found):
         return None
-    arrow = frames_gaps.gap_arrows(study.frontier, study.complete_decisions, study.gaps, found[-1:])
+    place = found[-1]
+    if not np.isfinite(study.gaps.investors["gap"].iloc[place]):
+        return None
+    arrow = frames_gaps.gap_arrows(study.frontier, study.complete_decisions, study.gaps, place)
     row = arrow.iloc[0]
-    return say.gap_sentence(row["gap"], row["return"], row["risk"]), arrow
+    earned = np.nan if study.gaps.unsure[place] else row["return"]
+    return say.gap_sentence(row["gap"], earned, row["risk"]), arrow

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Colour = Literal["none", "good", "caution", "poor", "unknown"]
-Action = Literal["market", "investors", "learn", "accept", "groups", "page", "again"]
+Action = Literal[
+    "market", "investors", "learn", "accept", "groups", "page", "again", "without_outliers"
+]
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class Light:
         colour: "none" before there is anything.
         said: What is loaded, in a few words.
         reason: Why it is not green; "" where it is.
-        about: The reason in full, with what helps.
-        press: The button that cures it; None where no button can.
+        about: All reasons in full, with what helps.
+        presses: The buttons that cure them, that of the worst reason first; none where none can.
     """
 
     part: str
@@ -44,4 +46,9 @@ class Light:
     said: str = ""
     reason: str = ""
     about: str = ""
-    press: Press | None = None
+    presses: tuple[Press, ...] = ()
+
+    @property
+    def press(self) -> Press | None:
+        """The first button; None where there is none."""
+        return self.presses[0] if self.presses else None

@@ -15,26 +15,29 @@ import pandas as pd
 from imop_app.jobs import Job
 from imop_app.run_record import RunRecord
 from imop_app.services import anchors as known_returns
-from imop_app.services import file_choices, results, summary
+from imop_app.services import clients, file_choices, results, summary
 from imop_app.services import market as markets
 from imop_app.services import people as crowd
 from imop_app.services.errors import AppError
 from imop_app.services.light import Colour, Light, Press
 from imop_app.services.preparing import Preparing
-from imop_app.settings import InvestorSettings, Limit, MarketSettings, Settings
+from imop_app.settings import InvestorSettings, Limit, MarketSettings, Selection, Settings
 from imop_app.store import RunStore
 from imop_app.workspace import Workspace
 from imop_engine.sentences import lights as say
 from imop_engine.study import StudyData
 from imop_engine.study.data_checks import investor_checks, market_checks
 from imop_engine.study.groups import group_columns
+from imop_engine.study.outcome import OUTLIERS
 
 # Which light a check of a run belongs to; the others speak of the result itself.
 OF_MARKET: Final = ("history", "caps", "limits")
 OF_INVESTORS: Final = (
-    "outliers", "duplicates", "investors", "coverage", "largest", "rounding", "dropped", "tilt",
+    "outliers", "strays", "duplicates", "investors", "coverage", "largest", "rounding", "dropped",
+    "tilt",
 )  # fmt: skip
 BY_GROUPS: Final = ("noise", "explained", "baseline", "beliefs", "specification", "settled")
+FEW_NUMBERS: Final = 8  # values of a numeric attribute by which groups are offered
 FIELDS: Final = ("rates", "cash")  # choices that are numbers, for which pages have fields
 NAMED_ACCEPT: Final = {"snapshots": "Keep the latest date", "units": "Leave it so"}
 WORST: Final = ("poor", "caution")
@@ -76,16 +79,21 @@ def all_three(workspace: Workspace, store: RunStore, job: Job | None) -> tuple[L
 
 
 def _light(part: str, said: str, reasons: Sequence[_Reason]) -> Light:
-    """The light of these reasons: the worst decides, and of the worst one that has a button."""
+    """The light of these reasons: the worst decides, and each brings its button."""
     bad = [one for severity in WORST for one in reasons if one.severity == severity]
     if not bad:
         return Light(part, "good", said)
     worst = [one for one in bad if one.severity == bad[0].severity]
     first = next((one for one in worst if one.press is not None), worst[0])
-    press = first.press or next((one.press for one in bad if one.press is not None), None)
+    ordered = [first, *(one for one in bad if one is not first)]
+    presses: dict[str, Press] = {}
+    for one in ordered:
+        if one.press is not None:
+            presses.setdefault(one.press.label, one.press)
     colour: Colour = "poor" if bad[0].severity == "poor" else "caution"
     short = first.short + say.more_reasons(len(bad) - 1)
-    return Light(part, colour, said, short, first.about, press)
+    about = "\n\n".join(dict.fromkeys(one.about for one in ordered if one.about))
+    return Light(part, colour, said, short, about, tuple(presses.values()))
 
 
 def _market(workspace: Workspace, record: RunRecord | None, changed: tuple[str, ...]) -> Light:
@@ -96,7 +104,7 @@ def _market(workspace: Workspace, record: RunRecord | None, changed: tuple[str, 
         data = markets.load(chosen, workspace.box)
     except AppError as error:
         press = _from_cures(error.cures, "market")
-        return Light("market", "poor", "", say.cannot_be_read(), str(error), press)
+        return Light("market", "poor", "", say.cannot_be_read(), str(error), _some(press))
     reasons = _found(data.reading, workspace, "market" if chosen.source == "upload" else None)
     for check in market_checks(data, chosen.gaps):
         found, key = check.to_dict(), _check_key(check.to_dict())
@@ -110,6 +118,10 @@ def _market(workspace: Workspace, record: RunRecord | None, changed: tuple[str, 
             elif one["name"] == "limits":
                 reasons.append(_of_check(one, Press("Look at the limits", "page", "market")))
     return _light("market", data.title, reasons)
+
+
+def _some(press: Press | None) -> tuple[Press, ...]:
+    return () if press is None else (press,)
 
 
 def _market_press(name: str, chosen: MarketSettings) -> Press | None:
@@ -139,7 +151,7 @@ def _investors(workspace: Workspace, record: RunRecord | None, changed: tuple[st
         return Light("investors", "unknown", "drawn when the numerical code is ready")
     except AppError as error:
         press = _from_cures(error.cures, "investors")
-        return Light("investors", "poor", "", say.cannot_be_read(), str(error), press)
+        return Light("investors", "poor", "", say.cannot_be_read(), str(error), _some(press))
     alone = chosen.first.source == "upload" and len(chosen.batches) == 1
     reasons = _found(people.reading, workspace, "investors" if alone else None)
     reasons += [_of_check(check.to_dict()) for check in investor_checks(people)]
@@ -158,7 +170,7 @@ def _result(
     failed = job is not None and job.status == "failed" and job.settings == settings
     if failed and job is not None:
         again = Press("Learn again", "again", learns=True)
-        return Light("result", "poor", "", say.failed(), job.error or "", again)
+        return Light("result", "poor", "", say.failed(), job.error or "", (again,))
     if record is None:
         return Light("result", "none")
     said = f"{results.explained_said(record.explained)} explained"
@@ -169,7 +181,7 @@ def _result(
         worst = "poor" if record.verdict == "poor" else "caution"
         return _light("result", said, [replace(reason, severity=worst)])
     if not record.verdict:
-        return Light("result", "unknown", said, say.unknown_verdict(), "", again)
+        return Light("result", "unknown", said, say.unknown_verdict(), "", (again,))
     own = [one for one in record.checks if one["name"] not in (*OF_MARKET, *OF_INVESTORS)]
     bad = [one for one in own if one["severity"] in WORST]
     shown = bad or list(record.checks)
@@ -197,7 +209,10 @@ def _run_press(check: dict[str, str], record: RunRecord, workspace: Workspace) -
     if name == "outliers" and not learn.trim:
         label = say.set_outliers_aside(record.outliers)
         return Press(label, "learn", replace(learn, trim=True), learns=True)
-    if name == "outliers":
+    if name == "strays" and record.outliers and record.id == workspace.run:
+        label = say.set_outliers_aside(record.outliers)
+        return Press(label, "without_outliers", learns=True)
+    if name in ("outliers", "strays"):
         return Press("See who they are", "page", "preferences")
     if name == "investors":
         return Press("Add investors", "page", "investors")
@@ -238,7 +253,12 @@ def _by_groups(settings: Settings, workspace: Workspace) -> Press | None:
     own = [name for name in columns if name not in ("year", "quarter")]
     known = people.attributes
     worded = [name for name in own if not pd.to_numeric(known[name], "coerce").notna().all()]
-    by = [*worded, *own, *columns][0]
+    # a number with many values makes groups that nobody asked for
+    few = [name for name in own if known[name].nunique() <= FEW_NUMBERS]
+    times = [name for name in columns if name not in own]
+    if not (worded or few or times):
+        return None
+    by = [*worded, *few, *times][0]
     return Press(f"Compare groups by {by}", "groups", by)
 
 
@@ -278,6 +298,24 @@ def market_after(market: MarketSettings, press: Press) -> MarketSettings:
     if "periods_per_year" in change:
         change["periods_per_year"] = int(change["periods_per_year"])
     return replace(market, **change)
+
+
+def without_outliers(workspace: Workspace, store: RunStore) -> InvestorSettings | None:
+    """The investors without those whom the shown run calls outliers; None where it has none.
+
+    Args:
+        workspace: What was chosen.
+        store: Where runs are kept.
+    """
+    if workspace.investors is None or workspace.run is None:
+        return None
+    shown = results.open_run(store, workspace.run)
+    if shown is None:
+        return None
+    table = shown.frame_investors
+    ids = tuple(dict.fromkeys(table["id"][table["status"].isin(OUTLIERS)].astype(str)))
+    picked = Selection("without", ids, "outliers")
+    return clients.selected(workspace.investors, picked) if ids else None
 
 
 def investors_after(investors: InvestorSettings, press: Press) -> InvestorSettings:

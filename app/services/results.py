@@ -116,7 +116,8 @@ def fixed_error(study: Study) -> float | None:
 
 def mean_gap_said(study: Study) -> str:
     """The mean return per year that investors leave on the table."""
-    return percent_cell(study.figures.get("mean_gap", np.nan), 3)
+    left = study.figures.get("mean_gap")
+    return percent_cell(np.nan if left is None else left, 3)
 
 
 def learning_history(study: Study) -> tuple[pd.DataFrame | None, pd.DataFrame]:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.clients.kept import MOST_KEPT, Kept, keeping
 from imop_engine.clients.risk_score import risk_class, risk_score, volatility_interval
 from imop_engine.clients.stated import (
     MISMATCHED,
@@ -31,18 +30,17 @@ from imop_engine.clients.stated import (
     risk_classes,
 )
 from imop_engine.clients.trades import TradeRules
+from imop_engine.efficiency_gap.kept import MATTERS, Kept
+from imop_engine.efficiency_gap.measure import efficiency
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import risk_of
 from imop_engine.sentences import clients as say
 from imop_engine.sentences.numbers import MOST_AVERSE
 from imop_engine.study import Study
-from imop_engine.study.outcome import OUTLIER
+from imop_engine.study.outcome import OUTLIERS
 
 WEALTH: Final = "wealth"  # the attribute that reading makes of amounts
-KNOWN: Final = ("identified", "anchored")
 RELATIVE: Final = "relative"
-# A share of wealth from which an asset matters: half a per cent.
-MATTERS: Final = 0.005
 POINTS: Final = 1e4
 POOR: Final = "poor"
 ENDS: Final = ("", "_low", "_high")  # of a number and its interval
@@ -224,50 +222,38 @@ class ClientBook:
     @cached_property
     def known_assets(self) -> NDArray[np.bool_]:
         """Whose returns the portfolios fix, up to shift and scale."""
-        return np.asarray(self.study.frame_returns["status"].isin((*KNOWN, RELATIVE)))
-
-    @cached_property
-    def _free_twins(self) -> Matrix | None:
-        """The efficient portfolios as if every return were known."""
-        return None if self.study.gaps is None else self.study.gaps.twins[self.rows]
+        return np.asarray(self.study.known_assets)
 
     @cached_property
     def twins(self) -> Matrix | None:
         """The efficient portfolio at each client's risk; None where it cannot be said."""
-        if self._free_twins is None or not self.kept:
-            return self._free_twins
-        result = self._free_twins.copy()
-        for place, found in self.kept.items():
-            result[place] = found.twin
-        return result
+        return None if self.study.gaps is None else self.study.gaps.twins[self.rows]
 
     @cached_property
     def hidden(self) -> NDArray[np.bool_]:
         """Whose expected returns are withheld: an asset matters whose return is not known."""
-        held, twins = self.held, self._free_twins
-        shares = held if twins is None else np.maximum(held, twins)
-        return np.asarray((shares[:, ~self.known_assets] >= MATTERS).any(axis=1))
+        if self.study.gaps is None:
+            return np.asarray((self.held[:, ~self.known_assets] >= MATTERS).any(axis=1))
+        return np.asarray(self.study.gaps.unsure[self.rows])
 
     @cached_property
     def kept(self) -> dict[int, Kept]:
         """By place: what they can do who keep the assets whose returns are not known.
 
-        Empty where they are too many, and without those whose limits leave no choice.
+        Without those whose limits leave no choice.
         """
-        places = np.flatnonzero(self.hidden)
-        if self.poor or self._free_twins is None or len(places) > MOST_KEPT:
+        if self.poor or self.study.gaps is None:
             return {}
-        problem, theta = self.study.problem, np.asarray(self.study.theta, dtype=float)
-        pairs = (
-            (int(i), keeping(problem, theta, self.held[i], ~self.known_assets)) for i in places
-        )
-        return {place: found for place, found in pairs if found is not None}
+        kept = self.study.gaps.kept
+        return {place: kept[row] for place, row in enumerate(self.rows.tolist()) if row in kept}
 
     def unknown_assets(self, place: int) -> list[str]:
         """The assets for which the expected returns of one client's portfolios are withheld."""
         shares = self.held[place]
-        if self._free_twins is not None:
-            shares = np.maximum(shares, self._free_twins[place])
+        if self.hidden[place]:
+            # the efficient portfolio as if every return were known: the kept one says nothing new
+            free = efficiency(self.study.problem, self.study.theta, shares[None])
+            shares = np.maximum(shares, free.portfolios[0])
         matter = ~self.known_assets & (shares >= MATTERS)
         return [name for name, yes in zip(self.study.problem.names, matter, strict=True) if yes]
 
@@ -295,9 +281,7 @@ class ClientBook:
         """Return a year left on the table; NaN where it is withheld."""
         if self.study.gaps is None:
             return np.full(len(self), np.nan)
-        left = self.study.gaps.investors["gap"].to_numpy(dtype=float)[self.rows].copy()
-        for place, found in self.kept.items():
-            left[place] = found.gap
+        left = self.study.gaps.investors["gap"].to_numpy(dtype=float)[self.rows]
         return np.where(self.told, left, np.nan)
 
     @cached_property
@@ -315,7 +299,7 @@ class ClientBook:
     @cached_property
     def outlier(self) -> NDArray[np.bool_]:
         """Whom one frontier does not explain."""
-        return np.asarray(self._row("status") == OUTLIER)
+        return np.isin(self._row("status").astype(str), OUTLIERS)
 
     def _row(self, column: str) -> Any:
         """A column of the study's table, for the clients of this book."""

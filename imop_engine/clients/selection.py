@@ -32,7 +32,7 @@ class ClientFilter:
         values: (attribute, allowed values) pairs; a client without a value has "".
         ranges: (column, least, most) triples of numbers, ends included; a client without the
             number does not pass.
-        status: "learned", "outlier".
+        status: "learned", "outlier" (set aside), "outlier, kept" (learned from all the same).
         mismatch: "more", "less", "borderline", "agrees", "not stated".
         text: part of an id or of any attribute, in any case.
     """

@@ -138,8 +138,9 @@ class ClientSheet:
         count, gap = int(np.count_nonzero(self.trades.changes)), self.before.gap
         gain = self.trades.gain if np.isfinite(gap) else np.nan
         return say.trades_sentence(
-            count, self.trades.turnover, gain, gap, self.rules.turnover, self.trades.left_out
-        )
+            count, self.trades.turnover, gain, gap, self.rules.turnover, self.trades.left_out,
+            sure=not self.gap_interval[0] <= 0.0,
+        )  # fmt: skip
 
 
 def client_sheet(book: ClientBook, client: str) -> ClientSheet:

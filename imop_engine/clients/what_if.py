@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from imop_engine.arguments import Vector
-from imop_engine.clients.book import MATTERS, ClientBook
-from imop_engine.clients.kept import keeping
+from imop_engine.clients.book import ClientBook
 from imop_engine.clients.risk_score import risk_score
+from imop_engine.efficiency_gap.kept import MATTERS, keeping
 from imop_engine.efficiency_gap.measure import efficiency
 from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier, risk_of

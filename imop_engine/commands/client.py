@@ -142,7 +142,7 @@ def _write(book: ClientBook, chosen: list[str], out: Path, pdf: bool, paper: str
 
     from imop_engine.client_files import client_archive
     from imop_engine.report.html_client import client_page
-    from imop_engine.report.printing import pdf as printed
+    from imop_engine.report.printing import pdf_of_one_page as printed
     from imop_engine.tables.export import write_table
 
     ending, today = out.suffix.lower(), dt.date.today()

@@ -50,6 +50,30 @@ def run_facts(study: Study, made: dt.date | None = None) -> tuple[tuple[str, str
     return tuple((name, text) for name, text in facts if text)
 
 
+def client_facts(study: Study, made: dt.date | None = None) -> tuple[str, ...]:
+    """What a client's page says at its foot: date, portfolios, history, anchors and units.
+
+    Args:
+        study: Finished or stopped.
+        made: The day of the page; None leaves it out.
+    """
+    theta = study.problem.theta
+    anchors = [
+        anchor_sentence(study.problem.names, row, value, []).rstrip(".")
+        for row, value in zip(theta.equalities, theta.values, strict=True)
+    ]
+    known = f"known returns: {'; '.join(anchors)}" if anchors else "only differences are known"
+    facts = (
+        "" if made is None else f"made {made.isoformat()}",
+        verdict_line(study.verdict).rstrip("."),
+        f"learned from {study.rounds:,} portfolios",
+        _history(study),
+        known,
+        "risks and returns are per year; 100 basis points (bp) are 1%",
+    )
+    return tuple(one for one in facts if one)
+
+
 def settings_text(study: Study) -> str:
     """The settings in one line."""
     return ", ".join(

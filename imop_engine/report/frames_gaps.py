@@ -28,7 +28,8 @@ def gap_arrows(
         frontier: The estimated one.
         portfolios: Holdings of each investor in a row, fractions of wealth; the index names her.
         gaps: What these investors leave on the table.
-        rows: Positions of the investors to show; None: those with the largest gaps.
+        rows: Positions of the investors to show; None: those with the largest gaps. Who has no
+            gap that can be said is left out.
 
     Returns:
         investor, risk, return, risk_to, return_to, gap and points (the gap in basis points), the
@@ -36,6 +37,7 @@ def gap_arrows(
     """
     left = gaps.investors["gap"].to_numpy(dtype=float)
     chosen = np.argsort(-left, kind="stable")[:ARROWS] if rows is None else np.atleast_1d(rows)
+    chosen = chosen[np.isfinite(left[chosen])]
     held, twins = portfolios.to_numpy(dtype=float)[chosen], gaps.twins[chosen]
     earned = held @ frontier.theta
     return pd.DataFrame(
@@ -53,7 +55,7 @@ def gap_arrows(
 
 def gap_histogram(gaps: Gaps) -> pd.DataFrame:
     """low, high, count and outlier: gaps, with an edge at the threshold of outliers."""
-    values = gaps.investors["gap"].to_numpy(dtype=float)
+    values = gaps.investors["gap"].dropna().to_numpy(dtype=float)
     return distance_histogram(values, max(gaps.threshold, LEAST_GAP))
 
 

@@ -327,5 +327,5 @@ def investor_said(row: pd.Series[Any]) -> str:
         (float(low), float(high)) if known else None,
         float(row["risk_aversion"]),
         float(row["distance"]),
-        row["status"] == "outlier",
+        str(row["status"]).startswith("outlier"),
     )

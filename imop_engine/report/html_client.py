@@ -7,11 +7,12 @@ import re
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from imop_engine.clients.book import ClientBook
 from imop_engine.clients.sheet import ClientSheet, PortfolioFigures, client_sheet
 from imop_engine.errors import InvalidInput
-from imop_engine.report.facts import run_facts
+from imop_engine.report.facts import client_facts
 from imop_engine.report.frames_client import holdings_bars, positions, score_bands, score_marks
 from imop_engine.report.html_table import Column, Table, table_of
 from imop_engine.report.pages import render
@@ -23,6 +24,11 @@ from imop_engine.sentences.numbers import MISSING, percent_cell, points_cell
 
 HALF: Final = 300  # pixels of a chart that takes half the width
 ATTRIBUTES_SHOWN: Final = 6
+# All of a client is on one sheet of paper: of more trades the small ones are added up, more than a
+# few are laid out in two columns. The file of clients has them all.
+MOST_TRADES: Final = 28
+ROWS_IN_COLUMN: Final = 8
+SHORT_NAME: Final = 30  # letters of an asset in half of the width
 NAME_LENGTH: Final = 60
 
 
@@ -53,8 +59,8 @@ def client_page(book: ClientBook, client: str, made: dt.date | None = None, pape
         cards=cards(sheet),
         trust=verdict_values(book.study),
         figures=figures_table(sheet),
-        trades=trades_table(sheet),
-        facts=run_facts(book.study, made),
+        trades=in_columns(trades_table(sheet)),
+        facts=client_facts(book.study, made),
         **_drawings(book, sheet),
     )
 
@@ -110,6 +116,8 @@ def trades_table(sheet: ClientSheet) -> Table | None:
     if table.empty:
         return None
     table = table.assign(what=np.where(table["change"] < 0.0, "sell", "buy"))
+    if len(table) > MOST_TRADES:
+        table = _largest(table)
     columns = [
         Column("what", "", str, numeric=False),
         Column("asset", "asset", str, numeric=False),
@@ -121,6 +129,38 @@ def trades_table(sheet: ClientSheet) -> Table | None:
         title = f"trade ({sheet.currency or 'money'})"
         columns.insert(4, Column("amount", title, lambda one: f"{round(one):+,}"))
     return table_of(table, columns)
+
+
+def _largest(table: pd.DataFrame) -> pd.DataFrame:
+    """The largest trades in their order; the others added up, sales and purchases apart."""
+    rank = table["change"].abs().rank(ascending=False, method="first")
+    shown = rank <= MOST_TRADES - 2
+    rest = table[~shown].groupby("what", sort=False, as_index=False).sum(numeric_only=True)
+    counts = table[~shown].groupby("what", sort=False).size()
+    rest["asset"] = [f"{counts[what]:,} smaller ones" for what in rest["what"]]
+    return pd.concat([table[shown], rest], ignore_index=True)
+
+
+def in_columns(table: Table | None) -> list[Table]:
+    """A table side by side in two where it is long, without what is held already.
+
+    Args:
+        table: Of trades; None: there are none.
+    """
+    if table is None or len(table.rows) <= ROWS_IN_COLUMN:
+        return [] if table is None else [table]
+    kept = [at for at, one in enumerate(table.columns) if one.name != "held"]
+    columns = [table.columns[at] for at in kept]
+    rows = [[_short(row[at]) if at == 1 else row[at] for at in kept] for row in table.rows]
+    half = (len(rows) + 1) // 2
+    return [Table(columns, rows[:half]), Table(columns, rows[half:])]
+
+
+def _short(name: str) -> str:
+    """A name that fits in half of the width: the middle goes, as names differ at their ends."""
+    if len(name) <= SHORT_NAME:
+        return name
+    return f"{name[: SHORT_NAME // 2]} … {name[3 - SHORT_NAME // 2 :]}"
 
 
 def _drawings(book: ClientBook, sheet: ClientSheet) -> dict[str, Any]:

@@ -9,6 +9,7 @@ sandbox wherever it can have one.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,8 @@ SEALED: Final = (
 )
 HEAD: Final = "<head>"
 END: Final = "</head>"
+# Sizes to print at where a page does not fit; 8 points become 6 at the last.
+SMALLER: Final = (0.93, 0.87, 0.81, 0.75)
 PAPERS: Final = {"a4": "A4", "letter": "letter"}
 # Nobody answers there; also what is on this computer is asked for through it.
 NOBODY: Final = ("--proxy-server=127.0.0.1:9", "--proxy-bypass-list=<-loopback>")
@@ -117,6 +120,33 @@ def pdf(page: str) -> bytes:
             if target.exists():
                 return target.read_bytes()
         raise ImopError("the browser here could not print; print the HTML page instead.")
+
+
+def pdf_of_one_page(page: str) -> bytes:
+    """A page as PDF on one sheet of paper: what does not fit is printed smaller.
+
+    Args:
+        page: As our templates make it, with a head; meant for one sheet.
+
+    Returns:
+        The PDF; of two pages only where it would have to be too small to read.
+    """
+    printed = pdf(page)
+    for zoom in SMALLER:
+        if pages_of(printed) == 1:
+            break
+        style = f"<style>@media print {{ body {{ zoom: {zoom} }} }}</style>"
+        printed = pdf(page.replace(END, style + END, 1))
+    return printed
+
+
+def pages_of(printed: bytes) -> int:
+    """How many pages a PDF of the browser has.
+
+    Args:
+        printed: What `pdf` returned; browsers leave the list of pages uncompressed.
+    """
+    return len(re.findall(rb"/Type\s*/Page\b", printed))
 
 
 def _networks() -> tuple[tuple[str, ...], ...]:

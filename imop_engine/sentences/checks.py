@@ -118,6 +118,27 @@ def outliers_kept(count: int, total: int, limit: float) -> Finding:
     )
 
 
+def outliers_believed(count: int, total: int, limit: float) -> Finding:
+    """Outliers take part, because the estimate that explains best sets nobody aside.
+
+    Args:
+        count: how many.
+        total: of how many.
+        limit: their least distance from the frontier, fractions of wealth.
+    """
+    return Finding(
+        sentence=(
+            f"{count:,} of {total:,} portfolios are further than {percent(limit)} of wealth from "
+            "the frontier, and take part all the same: the estimate that explains the others best "
+            "counts their distance as a belief of their own and sets nobody aside."
+        ),
+        remedy=(
+            "Look at who they are (their status is 'outlier, kept'), set them aside by name and "
+            "see whether the returns move."
+        ),
+    )
+
+
 def singular(smallest: float) -> Finding:
     """A covariance that is not positive definite.
 

@@ -86,7 +86,14 @@ def left_sentence(gap: float, low: float, high: float, level: float, given: str)
 
 
 def trades_sentence(
-    count: int, turnover: float, gain: float, gap: float, most: float, left_out: int
+    count: int,
+    turnover: float,
+    gain: float,
+    gap: float,
+    most: float,
+    left_out: int,
+    *,
+    sure: bool = True,
 ) -> str:
     """What the trade list does.
 
@@ -97,6 +104,7 @@ def trades_sentence(
         gap: what could be gained without limits.
         most: the limit on turnover; 1 is none.
         left_out: trades that were too small.
+        sure: whether the interval of what is left on the table lies above zero.
     """
     if not count and gap == 0.0:
         return "There is nothing to gain at this risk, so there is nothing to trade."
@@ -111,6 +119,11 @@ def trades_sentence(
     if gap > 0.0:
         said += f", {min(gain / gap, 1.0):.0%} of what is left on the table"
     said += "."
+    if not sure:
+        said += (
+            " This gain is within its own error: the interval begins at zero, so it is not sure "
+            "that these trades gain anything."
+        )
     if most < 1.0:
         said += f" At most {percent(most)} of wealth may be sold."
     if left_out:

@@ -91,6 +91,29 @@ def gaps_sentence(mean: float, median: float, outliers: int, threshold: float) -
     )
 
 
+def kept_sentence(kept: int, untold: int, investors: int) -> str:
+    """For how many an asset of unknown return is kept, and of how many nothing is said; "" if none.
+
+    Args:
+        kept: investors who are judged by the rest of what they hold.
+        untold: investors for whom the limits leave no such portfolio, or who are too many.
+        investors: how many there are.
+
+    >>> kept_sentence(0, 0, 9)
+    ''
+    """
+    said = ""
+    if kept:
+        said = (
+            f"For {kept:,} of {investors:,} investors an asset matters whose return these "
+            "portfolios do not tell: it is kept as held and the rest is judged, so at least this "
+            "is left on the table."
+        )
+    if untold:
+        said += f" For {untold:,} nothing is said, for want of that return."
+    return said.strip()
+
+
 def gap_outliers_sentence(count: int, threshold: float) -> str:
     """How many investors leave far more on the table than the others, before a table of them.
 
@@ -111,9 +134,15 @@ def gap_sentence(gap: float, held: float, risk: float) -> str:
 
     Args:
         gap: Return a year that is forgone, as a fraction.
-        held: The expected return of what is held, a year.
+        held: The expected return of what is held, a year; not a number where it is not known.
         risk: Its standard deviation, a year.
     """
+    if not np.isfinite(held):
+        return (
+            f"The portfolio has a risk of {risk:.2%}. Its return is not known, as an asset matters "
+            "whose return these portfolios do not tell; with that kept as held an efficient one at "
+            f"the same risk earns {percent_and_points(gap)} more, if these returns are right."
+        )
     return (
         f"The portfolio earns {held:.2%} a year at a risk of {risk:.2%}; an efficient one at the "
         f"same risk earns {percent_and_points(gap)} more, if these returns are right."

@@ -12,6 +12,7 @@ HEADLINES: Final = {
     "baseline": "Nothing beats the average portfolio",
     "beliefs": "Investors believe different things",
     "outliers": "Some investors fit no common frontier",
+    "strays": "Outliers are learned from all the same",
     "duplicates": "Several investors hold the same portfolio",
     "investors": "Few investors",
     "history": "Short history",

@@ -14,18 +14,65 @@ from imop_engine.sentences.numbers import explained as share
 class Told(Protocol):
     """What the sentences need of a fit; `ScoreFit` says what each is."""
 
-    investors: pd.DataFrame
-    price: float
-    price_low: float
-    price_high: float
-    explained: float
-    explained_of_others: float
-    without_score: float
-    open: int
-    certain: bool
-    relative: bool
-    others_as_good: int | None
-    shown: bool
+    @property
+    def investors(self) -> pd.DataFrame:
+        """Weights, prices and costs of each."""
+        ...
+
+    @property
+    def price(self) -> float:
+        """The median price; NaN where it stays open."""
+        ...
+
+    @property
+    def price_low(self) -> float:
+        """The lower end of its interval."""
+        ...
+
+    @property
+    def price_high(self) -> float:
+        """The upper end of its interval."""
+        ...
+
+    @property
+    def explained(self) -> float:
+        """Share of the variation in holdings."""
+        ...
+
+    @property
+    def explained_of_others(self) -> float:
+        """The same of investors whom the returns were not fitted to."""
+        ...
+
+    @property
+    def without_score(self) -> float:
+        """That share with two objectives."""
+        ...
+
+    @property
+    def open(self) -> int:
+        """Combinations of returns that stay open."""
+        ...
+
+    @property
+    def certain(self) -> bool:
+        """Whether the fit ended because nothing improved."""
+        ...
+
+    @property
+    def relative(self) -> bool:
+        """Whether prices are counted from the average investor's."""
+        ...
+
+    @property
+    def others_as_good(self) -> int | None:
+        """How many of nine random scores explain as much; None: not tried."""
+        ...
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is a result."""
+        ...
 
 
 def score_sentences(fit: Told) -> tuple[str, ...]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from imop_engine.sentences.numbers import percent
+
+# Two returns that differ by less read alike with two digits after the point.
+HALF_A_DIGIT: Final = 0.00005
 
 
 def _share(value: float) -> str:
@@ -54,20 +59,29 @@ def covariance(name: str, own: float, others: float, largest: str) -> str:
     )
 
 
-def beside(estimate: float, history: float, implied: float) -> str:
+def beside(
+    estimate: float, history: float, implied: float, past: str = "the return of the history"
+) -> str:
     """How far the estimate is from history and from implied returns.
 
     Args:
         estimate: Yearly.
         history: What the asset earned in the history.
         implied: What the average portfolio alone would say.
+        past: What `history` is in words.
+
+    >>> beside(0.05, 0.03, 0.05000001, "the history")
+    'The estimate of 5.00% lies 2.00% a year above the history and is the same as what the average \
+portfolio alone would imply.'
     """
 
     def said(gap: float) -> str:
-        return f"{percent(abs(gap))} a year {'above' if gap >= 0.0 else 'below'}"
+        if abs(gap) < HALF_A_DIGIT:
+            return "is the same as"
+        return f"lies {abs(gap):.2%} a year {'above' if gap > 0.0 else 'below'}"
 
     return (
-        f"The estimate of {percent(estimate)} lies {said(estimate - history)} the history and "
+        f"The estimate of {percent(estimate)} {said(estimate - history)} {past} and "
         f"{said(estimate - implied)} what the average portfolio alone would imply."
     )
 

@@ -62,7 +62,9 @@ WORDS: Final[dict[str, str]] = {
     "frontier (as in the paper), or the return per year that it leaves on the table.",
     "not reached": "Status of an investor: learning was stopped before this portfolio.",
     "not seen": "Status of a return: the portfolios say next to nothing about it.",
-    "outlier": "An investor whose portfolio lies far from the frontier, at any weight.",
+    "outlier": "An investor whose portfolio lies far from the frontier, at any weight. Set aside, "
+    "or, where that explains the others no better, learned from all the same.",
+    "outlier, kept": "Status of an investor: far from the frontier, and learned from all the same.",
     "p-value": "Chance of a picture at least this odd if the fitted family were right; below 0.05 "
     "it is usually taken as a contradiction.",
     "poor": "Verdict: do not rely on these returns; the reasons are named.",

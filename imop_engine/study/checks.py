@@ -172,6 +172,10 @@ def _people(study: Study, add: Add) -> None:
         elif not study.settings.trim and study.fit.outliers > ASIDE * total:
             far = say.outliers_kept(study.fit.outliers, total, study.fit.threshold)
             add("outliers", CAUTION, far)
+        elif study.settings.trim and study.fit.outliers:
+            many = study.fit.outliers > ASIDE * total
+            far = say.outliers_believed(study.fit.outliers, total, study.fit.threshold)
+            add("strays", CAUTION if many else NOTE, far)
         names = study.decisions.index.nunique()
         sharing, shared = _sharing(study.decisions.index, estimate.clusters)
         if sharing - shared > REPEATED * names:

@@ -39,6 +39,9 @@ from imop_engine.study.settings import StudySettings
 from imop_engine.study.state import StudyState
 
 OUTLIER: Final = "outlier"
+# Far from the frontier too, and learned from all the same.
+OUTLIER_KEPT: Final = "outlier, kept"
+OUTLIERS: Final = (OUTLIER, OUTLIER_KEPT)
 # Statuses of returns that have an estimate; "unknown": nothing could be said of how surely.
 KNOWN: Final = ("identified", "anchored", "relative", "unknown")
 FRONTIER_POINTS: Final = 200
@@ -316,7 +319,15 @@ class Study:
 
     @cached_property
     def _left(self) -> tuple[Gaps | None, str]:
-        return _attempt(lambda: measure_gaps(self.frontier, self.complete_decisions))
+        return _attempt(
+            lambda: measure_gaps(self.frontier, self.complete_decisions, self.known_assets)
+        )
+
+    @cached_property
+    def known_assets(self) -> Any:
+        """For each asset, whether its return is known, up to shift and scale where nothing fixes
+        them, and not only bounded."""
+        return self.frame_returns["status"].isin(KNOWN).to_numpy()
 
     @cached_property
     def _grouped(self) -> tuple[Groups | None, str]:
@@ -393,8 +404,12 @@ class Study:
         large = spread(0.0 if left is None else left.investors["gap_outlier"])
         table["gap_outlier"] = large == 1.0
         status = np.full(count, "not reached", dtype=object)
-        far = self.fit.investors["outlier"].to_numpy() if self.estimate is None else ~self._kept
-        status[rows] = np.where(far, OUTLIER, LEARNED)
+        far = self.fit.investors["outlier"].to_numpy()
+        if self.estimate is None:
+            status[rows] = np.where(far, OUTLIER, LEARNED)
+        else:
+            status[rows] = np.where(far, OUTLIER_KEPT, LEARNED)
+            status[rows[~self._kept]] = OUTLIER
         status[~self.data.good] = REFUSED
         table["status"] = status
         table["reason"] = list(self.data.reasons)
@@ -459,8 +474,11 @@ class Study:
             "seconds": round(self.seconds, 3),
         }
         if self.gaps is not None:
-            out["mean_gap"], out["median_gap"] = self.gaps.mean, self.gaps.median
+            told = self.gaps.investors["gap"].dropna()
+            out["mean_gap"] = _mean(told)
+            out["median_gap"] = float(told.median()) if len(told) else None
             out["total_gap"], out["gap_outliers"] = self.gaps.total, self.gaps.outliers
+            out["gaps_of_the_rest"] = len(self.gaps.kept)
         if self.groups is not None:
             out["groups_p_value"], out["groups_between"] = (
                 self.groups.test.p_value,

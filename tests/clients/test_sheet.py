@@ -13,11 +13,11 @@ import pytest
 from imop_engine.client_files import client_archive
 from imop_engine.clients.book import ClientBook, ClientOptions
 from imop_engine.clients.compare import compared_beliefs, compared_figures
-from imop_engine.clients.kept import keeping
 from imop_engine.clients.selection import ClientFilter, choose, chosen_ids, filter_ranges
 from imop_engine.clients.sheet import client_sheet
 from imop_engine.clients.trades import TradeRules
 from imop_engine.clients.what_if import what_if
+from imop_engine.efficiency_gap.kept import keeping
 from imop_engine.errors import InvalidInput
 from imop_engine.report.html_client import client_page, file_name
 from imop_engine.sentences.numbers import percent_cell, points_cell
@@ -26,6 +26,8 @@ from imop_engine.study.data import StudyData
 from imop_engine.tables.export import read_csv_text
 
 DAY = dt.date(2026, 11, 18)
+# What a study works out from the statuses of its returns.
+FOLLOWS = ("known_assets", "_left", "frame_investors", "figures")
 OPTIONS = ClientOptions(TradeRules(0.05, 0.005), currency="EUR", risk_column="risk profile")
 
 
@@ -123,7 +125,8 @@ def without_returns(study, asset):
     frame = study.frame_returns.copy()
     frame.loc[frame["asset"] == asset, "status"] = "bounded above"
     other = replace(study)
-    vars(other).update({**vars(study), "frame_returns": frame})
+    told = {name: value for name, value in vars(study).items() if name not in FOLLOWS}
+    vars(other).update({**told, "frame_returns": frame})
     return other
 
 
@@ -153,12 +156,14 @@ def test_an_asset_whose_return_is_not_known_is_kept_and_the_rest_is_judged(study
 
 
 def test_too_many_to_judge_one_by_one_are_withheld(study, monkeypatch):
-    monkeypatch.setattr("imop_engine.clients.book.MOST_KEPT", 1)
+    monkeypatch.setattr("imop_engine.efficiency_gap.kept.MOST_KEPT", 1)
     book = ClientBook.of(without_returns(study, "High yield"), OPTIONS)
     sheet = client_sheet(book, book.ids[int(np.flatnonzero(book.hidden)[0])])
     assert "trades are withheld" in sheet.withheld[0]
     assert sheet.trades is sheet.efficient is None
     assert np.isnan(sheet.before.gap)
+    assert "nothing is said" in book.study.gaps.sentence()
+    assert np.isfinite(book.study.gaps.mean), "of those for whom it can be said"
 
 
 def test_a_client_who_takes_no_part_is_refused_with_the_reason(book):
