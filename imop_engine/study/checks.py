@@ -28,7 +28,7 @@ from imop_engine.study.data import MONTHS
 if TYPE_CHECKING:  # it asks for its checks here
     from imop_engine.study.outcome import Study
 
-Add = Callable[[str, str, say.Finding], None]  # name, severity, what was found
+Add = Callable[[str, str, say.CheckText], None]  # name, severity, what was found
 
 NOTE, CAUTION, POOR = "note", "caution", "poor"
 VERDICTS: Final = {NOTE: "good", CAUTION: "caution", POOR: "poor"}
@@ -107,7 +107,7 @@ def study_checks(study: Study) -> tuple[Check, ...]:
     """
     found: list[Check] = []
 
-    def add(name: str, severity: str, what: say.Finding) -> None:
+    def add(name: str, severity: str, what: say.CheckText) -> None:
         found.append(Check(name, severity, *what))
 
     _fit(study, add)
