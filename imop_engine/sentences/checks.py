@@ -219,6 +219,26 @@ def few_investors(count: int) -> CheckText:
     )
 
 
+def single_asset(count: int, total: int) -> CheckText:
+    """Most portfolios are one asset alone.
+
+    Args:
+        count: Portfolios of a single asset.
+        total: All portfolios.
+    """
+    return CheckText(
+        sentence=(
+            f"{count:,} of {total:,} portfolios hold a single asset: such a portfolio says which "
+            "asset its investor prefers and not by how much. The returns rest on the other "
+            f"{total - count:,}."
+        ),
+        remedy=(
+            "Look whether the file has every position and not only each investor's first; add "
+            "investors who hold several assets."
+        ),
+    )
+
+
 def few_periods(periods: float, assets: int, per_year: int) -> CheckText:
     """The covariance comes from a short history.
 
