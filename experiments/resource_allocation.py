@@ -34,7 +34,8 @@ TRAINING, VALIDATION = 100, 50
 MORE: Final = 20  # times as many allocations, for what no number of them cures
 BOUNDS: Final = (0.005, 2.0)  # for all of R+: at zero an agent's utility is a line
 RATE: Final = 1e3  # so large that the distance from the start counts for nothing
-# Printed by the authors' notebook, whose picture is figure 3: validation losses of one draw.
+# Printed by the authors' notebook, whose picture is figure 3: validation losses of one draw,
+# before the first and the 25th pass over the allocations.
 PUBLISHED: Final = {"start": 0.73061, "learned": 0.03098, "truth": 0.0282}
 CLOSE: Final = 0.1  # mean error of a parameter, drawn from 0 to 1, that is called close
 OURS, RESIDUAL = "implicit update", "residuals of the optimality conditions"
@@ -194,7 +195,7 @@ def report(outcome: Outcome) -> Report:
     rows = [
         {
             "seed": part["seed"], "method": name, "loss": found["losses"][name],
-            "times the truth's": found["losses"][name] / found["losses"][TRUTH],
+            "ratio": found["losses"][name] / found["losses"][TRUTH],
             "error": _error(found, found["thetas"].get(name)),
         }
         for part, found in outcome
@@ -202,16 +203,17 @@ def report(outcome: Outcome) -> Report:
     ]  # fmt: skip
     frame = pd.DataFrame(rows)
     kinds = frame.groupby("method", sort=False)
-    table = kinds[["loss", "times the truth's", "error"]].median().reset_index()
+    table = kinds[["loss", "ratio", "error"]].median().reset_index()
     numbers = {f"{name}, loss": float(one["loss"].median()) for name, one in kinds}
-    numbers |= {f"{name}, ratio": float(one["times the truth's"].median()) for name, one in kinds}
+    numbers |= {f"{name}, ratio": float(one["ratio"].median()) for name, one in kinds}
     numbers |= {
         f"{name}, error": float(one["error"].median()) for name, one in kinds if name != SOFTMAX
     }
-    worst = frame[frame["method"] == OURS].set_index("seed")["loss"]
-    other = frame[frame["method"] == SOFTMAX].set_index("seed")["loss"]
+    ours = frame[frame["method"] == OURS].set_index("seed")
+    other = frame[frame["method"] == SOFTMAX].set_index("seed")
     numbers |= {
-        "largest share of logistic regression's loss": float((worst / other).max()),
+        "largest ratio": float(ours["ratio"].max()),
+        "largest share of logistic regression's loss": float((ours["loss"] / other["loss"]).max()),
         "many residuals, error": float(
             np.median([_error(found, found["many"]) for _, found in outcome])
         ),
@@ -236,21 +238,21 @@ def _error(found: Result, theta: list[float] | None) -> float:
 
 def _near(numbers: dict[str, float]) -> PaperFinding:
     theirs = PUBLISHED["learned"] / PUBLISHED["truth"]
-    ratio = numbers[f"{OURS}, ratio"]
-    held = ratio <= theirs
+    ratio, worst = numbers[f"{OURS}, ratio"], numbers["largest ratio"]
+    held = worst <= theirs
     return PaperFinding(
         f"Figure 3, left: the validation loss falls from {PUBLISHED['start']:.3f} to "
-        f"{PUBLISHED['learned']:.4f}, where the true parameters have {PUBLISHED['truth']:.4f} "
-        f"({theirs:.2f} times; the figure is a plot, its numbers are the authors' notebook's).",
-        f"From {numbers[f'{START}, loss']:.3f} to {numbers[f'{OURS}, loss']:.4f}; true parameters "
-        f"{numbers[f'{TRUTH}, loss']:.4f}; {ratio:.2f} times (medians over "
-        f"{numbers['draws']:.0f} draws of {numbers['allocations']:.0f} allocations).",
+        f"{PUBLISHED['learned']:.4f}, {theirs:.2f} times that of the true parameters, "
+        f"{PUBLISHED['truth']:.4f} (the figure is a plot; its numbers are their notebook's).",
+        f"From {numbers[f'{START}, loss']:.3f} to {numbers[f'{OURS}, loss']:.4f} (medians over "
+        f"{numbers['draws']:.0f} draws of {numbers['allocations']:.0f} allocations), {ratio:.2f} "
+        f"times that of the true parameters of the same draw (median; at most {worst:.2f}).",
         "reproduced" if held else "differs",
-        "Reproduced means no farther from the true parameters' loss than theirs, which is one "
-        "draw; draws differ, so the losses themselves do too. Theirs: 25 passes of Adam. Ours: one "
-        "implicit update of all allocations, the best of Gauss-Newton steps from three starts, "
-        "not certified, as the loss is not convex."
-        + ("" if held else " With so few allocations their noise moves the estimate farther."),
+        "Reproduced means that no draw's loss is farther from its true parameters' than theirs, "
+        "which is one draw; draws differ, so the losses themselves do too. Theirs: 24 passes of "
+        "Adam. Ours: one implicit update of all allocations, the best of Gauss-Newton steps from "
+        "three starts, not certified, as the loss is not convex."
+        + ("" if held else " In one draw at least the noise moves the estimate farther."),
     )
 
 
@@ -302,7 +304,7 @@ def _residuals(numbers: dict[str, float]) -> PaperFinding:
 
 def _chart(frame: pd.DataFrame) -> Chart:
     shown = frame[frame["method"] != TRUTH]
-    x = pictures.log_axis(alt.X, "times the truth's", "validation loss / that of the truth")
+    x = pictures.log_axis(alt.X, "ratio", "validation loss / that of the truth")
     y = alt.Y("method:N", title=None, sort=list(METHODS)).axis(labelLimit=260)
     points = alt.Chart(shown).mark_point(size=60, filled=True).encode(x=x, y=y)
     there = pd.DataFrame({"ratio": [PUBLISHED["learned"] / PUBLISHED["truth"]]})
