@@ -36,6 +36,7 @@ def test_the_program_decides_like_the_closed_form_and_is_not_native(clean):
     assert decided == pytest.approx(experiment.allocations(theta, prices, budgets), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_clean_decisions_tell_theta_to_the_update_and_to_the_residuals(clean):
     theta, prices, budgets = clean
     decided = experiment.allocations(theta, prices, budgets)
