@@ -230,6 +230,8 @@ def _error(portfolio: Vector, covariance: Any) -> float:
 
 
 def _status(rows: list[Any]) -> str:
-    """Bounded where any mandate bounds it, then relative, else as the first has it."""
-    statuses = [str(row["status"]) for row in rows]
-    return next((one for one in ("bounded", "relative") if one in statuses), statuses[0])
+    """As the mandates that say more than "not seen" have it: a bound from either side is bounded."""
+    said = {str(row["status"]) for row in rows} - {"not seen"}
+    if len(said) > 1:
+        return "bounded" if any(one.startswith("bounded") for one in said) else "relative"
+    return said.pop() if said else "not seen"
