@@ -294,7 +294,11 @@ def _of_studies(folder: Path) -> Calls:
         ),
         "sensitivity": (imop.sensitivity, {"study": fitted}),
         "score_study": (
-            score_study, {"study": fitted, "scores": np.linspace(0.0, 1.0, 8), "anchors": None}
+            score_study,
+            {
+                "study": fitted, "scores": np.linspace(0.0, 1.0, 8),
+                "anchors": dict(zip(paper.names[:6:2], paper.expected_returns[:6:2], strict=True)),
+            },
         ),
     }  # fmt: skip
     if find_spec("pypfopt") and find_spec("skfolio"):
