@@ -41,9 +41,10 @@ READING: Final = """\
 - **covered**: the share of the 95 % intervals of identified returns that hold the truth, pooled,
   with its standard error (studies are independent, the assets of one study are not).
 - **bounds held**: the share of the returns with only a bound ("bounded above", "bounded below", or
-  between two) that lie within it, and how many there were, where that was recorded. Bounds are not
-  among the intervals that are **covered**, and do not decide whether a row **holds**. In bold where
-  fewer than {bounds} hold: do not act on a bound there.
+  between two) that lie within it, and how many there were. Rows without that number are from before
+  bounds counted all sources of error that intervals do. Bounds are not among the intervals that are
+  **covered**, and do not decide whether a row **holds**. In bold where fewer than {bounds} held: do
+  not act on a bound there.
 - **half-width**: median, in % a year.
 - **error**: root mean square over held assets whose return no anchor says, in % a year; median and
   **worst** study. **implied** is the same for the covariance times the average portfolio, brought
@@ -161,20 +162,27 @@ def _outcome(results: dict[str, Any], earlier: dict[str, Any] | None) -> str:
 
 
 def _bounds_outcome(rows: list[dict[str, Any]]) -> str:
-    """In which rows bounds hold less often than they should."""
+    """In which rows bounds hold less often than they should, those measured last first."""
     least = _share(BOUNDS_HELD)
     failing = [row for row in rows if not _bounds_hold(row)]
     if not failing:
-        return f"\nBounds (at most, at least) hold in {least} of the cases or more in every row.\n"
+        return f"\nBounds (at most, at least) held in {least} of the cases or more in every row.\n"
     failing.sort(key=lambda row: float(row["bounded_coverage"]))
-    names = ", ".join(
-        f"{row['key']} with {row['assets']} ({100 * row['bounded_coverage']:.1f} %)"
-        for row in failing
+    text = (
+        f"\nBounds (at most, at least) held in fewer than {least} of the cases in "
+        f"{len(failing)} of the {len(rows)} rows."
     )
-    return (
-        f"\nBounds (at most, at least) hold in fewer than {least} of the cases in "
-        f"{len(failing)} of the {len(rows)} rows, the worst first: {names} assets.\n"
-    )
+    lately = [row for row in failing if row.get("bounded")]
+    for found, when in (
+        (lately, "As bounds are now"),
+        ([row for row in failing if row not in lately], "Before they counted all sources of error"),
+    ):
+        names = ", ".join(
+            f"{row['key']} with {row['assets']} ({100 * row['bounded_coverage']:.1f} %)"
+            for row in found
+        )
+        text += f" {when}, the worst first: {names} assets." if found else ""
+    return text + "\n"
 
 
 def _bounds_hold(row: dict[str, Any]) -> bool:

@@ -219,7 +219,11 @@ def test_bounds_that_do_not_hold_are_told() -> None:
     assert "or more in every row" in trust_page(results(held, none))
     page = trust_page(results(held, missed))
     assert "in fewer than 88 % of the cases in 1 of the 2 rows" in page
-    assert "the worst first: rounding-5 with 8 (50.0 %) assets." in page
+    assert "As bounds are now, the worst first: rounding-5 with 8 (50.0 %) assets." in page
+    assert "Before they counted all" not in page
+    assert "Before they counted all sources of error, the worst first: rounding-5" in trust_page(
+        results(held, before)
+    )
 
 
 def test_conditions_are_chosen_by_key_label_or_size() -> None:
