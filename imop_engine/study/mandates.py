@@ -261,7 +261,7 @@ def _bounds_of_most(rows: list[Any]) -> tuple[float, float, str]:
 
 
 def _status(rows: list[Any]) -> str:
-    """As the mandates that say more than "not seen" have it: a bound from either side is bounded."""
+    """As the mandates have it that say more than "not seen"; bounds from either side: bounded."""
     said = {str(row["status"]) for row in rows} - {"not seen"}
     if len(said) > 1:
         return "bounded" if any(one.startswith("bounded") for one in said) else "relative"
