@@ -105,10 +105,12 @@ def _known(study: Study, draft: _Draft, edited: pd.DataFrame) -> dict[str, float
         "known returns fix them; to begin with, those of the history that tell them apart best."
     )
     found = score.candidates(study)
-    first = draft.known or score.suggested(study, edited)
+    options = [one.name for one in found.candidates]
+    known_here = {name: value for name, value in draft.known.items() if name in options}
+    first = known_here or score.suggested(study, edited)
     names = st.multiselect(
         "Assets or portfolios",
-        [one.name for one in found.candidates],
+        options,
         max_selections=3,
         default=list(first),
         key=f"score_known_{draft.number}_{'-'.join(first)[:60]}",
