@@ -76,7 +76,7 @@ def cards(sheet: ClientSheet) -> list[tuple[str, str]]:
         found.append((shown, f"risk aversion{sheet.given}"))
     if np.isfinite(before.gap):
         points = points_cell(1e4 * before.gap)
-        found.append((f"{points} bp", "a year left on the table at the same risk"))
+        found.append((f"{points} bp", "left on the table a year, at the same risk"))
         if np.isfinite(sheet.wealth):
             money = say.money(before.money(sheet.wealth), sheet.currency)
             found.append((money, "the same in money, a year"))
