@@ -105,13 +105,12 @@ def _known(study: Study, draft: _Draft, edited: pd.DataFrame) -> dict[str, float
         "known returns fix them; to begin with, those of the history that tell them apart best."
     )
     found = score.candidates(study)
-    offered = [one.name for one in found.candidates]
-    # what was given last may name what this run does not have
-    given = {name: value for name, value in draft.known.items() if name in offered}
-    first = given or score.suggested(study, edited)
+    options = [one.name for one in found.candidates]
+    known_here = {name: value for name, value in draft.known.items() if name in options}
+    first = known_here or score.suggested(study, edited)
     names = st.multiselect(
         "Assets or portfolios",
-        offered,
+        options,
         max_selections=3,
         default=list(first),
         key=f"score_known_{draft.number}_{'-'.join(first)[:60]}",
