@@ -65,6 +65,8 @@ reproduce: $(READY_DEV) ## the paper's experiments: results/reproduce, their pag
 	  --record benchmarks/results/portfolio_table.json
 	@$(BIN)/imop reproduce gap-regret --page docs/gap_regret.md \
 	  --record benchmarks/results/gap_regret.json
+	@$(BIN)/imop reproduce resource-allocation --page docs/resource_allocation.md \
+	  --record benchmarks/results/resource_allocation.json
 
 docs: $(READY_DEV) ## the documentation as a site, in site/: without network, links checked
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

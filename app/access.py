@@ -28,7 +28,6 @@ from imop_app.login import LoginSettings
 from imop_engine.errors import ImopError
 
 COOKIE: Final = "_streamlit_user"  # Streamlit's name of it
-COOKIES: Final = (COOKIE, "_streamlit_user_tokens")
 HOUR: Final = 3600.0
 REMEMBERED: Final = 5000  # sessions and files; the oldest are forgotten
 FRESH_SECONDS: Final = 2.0  # a logout on another server counts after this long

@@ -35,7 +35,7 @@ LEAST_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class TrailPoint:
     """What the live charts need of a step. The step itself carries its whole state, and a few
     hundred states of a long stream would fill the memory."""
 
@@ -44,7 +44,7 @@ class Point:
     loss: float
 
     @classmethod
-    def of(cls, step: Any) -> Point:
+    def of(cls, step: Any) -> TrailPoint:
         """The light part of a step."""
         return cls(step.done, step.theta, step.loss)
 
@@ -106,7 +106,7 @@ class Job:
         self._last: Any = None
         self._checkpointed = float("-inf")
         self._unsaved: Any = None  # a finished study that could not be written
-        self._trail: list[Point] = []
+        self._trail: list[TrailPoint] = []
         self._every = 1
         self._count = 0
         self._lock = threading.Lock()
@@ -146,12 +146,12 @@ class Job:
         """Whether it still works."""
         return self._thread is not None and self._thread.is_alive()
 
-    def trail(self) -> list[Point]:
+    def trail(self) -> list[TrailPoint]:
         """The steps so far, thinned; a copy, so that it holds still while it is drawn."""
         with self._lock:
             if self._last is None or (self._trail and self._trail[-1].done == self._last.done):
                 return list(self._trail)
-            return [*self._trail, Point.of(self._last)]
+            return [*self._trail, TrailPoint.of(self._last)]
 
     def start(self) -> None:
         """Begin, or go on where it stopped."""
@@ -247,7 +247,7 @@ class Job:
         """Keep the trail and nothing else: the study lies on the disk, and pages open it there."""
         with self._lock:
             if self._last is not None:
-                self._trail.append(Point.of(self._last))
+                self._trail.append(TrailPoint.of(self._last))
             self._last, self._steps = None, None
         self._make, self._checkpoint, self._before = _nothing, None, None
         self._again = None
@@ -288,7 +288,7 @@ class Job:
             self.stage, self.done, self.total = step.stage, step.done, step.total
             self._last = step
             if self._count % self._every == 0:
-                self._trail.append(Point.of(step))
+                self._trail.append(TrailPoint.of(step))
             self._count += 1
             if len(self._trail) > TRAIL_POINTS:
                 self._trail = self._trail[::2]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import streamlit as st
@@ -181,11 +181,6 @@ class AppState:
         if named != self.workspace.name:
             self.workspace.name = named
             self.save()
-
-    def set_limits(self, limits: Any) -> None:
-        """Take other caps and bounds."""
-        if self.workspace.market is not None:
-            self.choose_market(replace(self.workspace.market, limits=tuple(limits)))
 
     def fresh(self, key: str) -> str:
         """The key of a choice that a button can make too.

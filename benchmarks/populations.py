@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from imop_engine.frontier import efficient_frontier
 from imop_engine.market import Market
 from imop_engine.scale.assigning import FOLDER
-from imop_engine.scale.learn import Population, find_parts, learn_population
+from imop_engine.scale.learn import LearnedPopulation, find_parts, learn_population
 from imop_engine.scale.looks import Columns
 from imop_engine.workers import Cluster, Workers, open_workers
 
@@ -143,7 +143,7 @@ class _Watch:
 
 def measure(
     folder: Path, market: Market, where: str, count: int | None, kill: bool
-) -> tuple[dict[str, Any], Population]:
+) -> tuple[dict[str, Any], LearnedPopulation]:
     """Learn from a folder once.
 
     Args:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from imop_engine.versions import NUMBERED
+
 
 def shown(value: object) -> str:
     """A number as a table shows it: three digits that matter; a bar for what was not measured."""
@@ -27,7 +29,7 @@ def page(report: dict[str, Any]) -> str:
         f"{on['cpu']}, {on['cores']} cores, {on['system']}; load average before the run "
         f"{on['load_before']:.2f}. "
         + ", ".join(f"{name} {number}" for name, number in made.items())
-        + ". Every solver on one thread.",
+        + f". Every solver on one thread. {NUMBERED}",
     ]
     for section in report["sections"]:
         lines += ["", f"## {section['title']}", "", section["how"], ""]

@@ -29,7 +29,6 @@ STUDIES: Final = 50
 FIRST_SEED: Final = 1000
 RESULTS: Final = Path("benchmarks/results/trust.json")
 EARLIER: Final = Path("benchmarks/results/trust_0_1_0.json")
-PAGE: Final = Path("docs/trust.md")
 WORK: Final = Path(tempfile.gettempdir()) / "imop-trust"
 
 

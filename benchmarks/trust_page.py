@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from .trust_summary import COVERAGE, VERDICTS, WARNED, compare_errors
+from .trust_summary import BOUNDS_HELD, COVERAGE, VERDICTS, WARNED, compare_errors
 
 REASONS_SHOWN: Final = 3
 FAILURES_SHOWN: Final = 5
 DASH: Final = "–"
 
 HEAD: Final = (
-    "condition", "assets", "identified / held", "covered", "before", "half-width", "before",
-    "error", "worst", "before", "ratio", "implied", "ratio to implied", "history", "aligned",
-    "good / caution / poor", "right reason", "reasons given", "stopped", "holds",
+    "condition", "assets", "identified / held", "covered", "before", "bounds held", "half-width",
+    "before", "error", "worst", "before", "ratio", "implied", "ratio to implied", "history",
+    "aligned", "good / caution / poor", "right reason", "reasons given", "stopped", "holds",
 )  # fmt: skip
 OF_EARLIER: Final = ("before", "ratio")  # columns that are there beside an earlier version only
 
@@ -40,6 +40,11 @@ READING: Final = """\
   the investors want at least 1 % of; means over the studies.
 - **covered**: the share of the 95 % intervals of identified returns that hold the truth, pooled,
   with its standard error (studies are independent, the assets of one study are not).
+- **bounds held**: the share of the returns with only a bound ("bounded above", "bounded below", or
+  between two) that lie within it, and how many there were. Rows without that number are from before
+  bounds counted all sources of error that intervals do. Bounds are not among the intervals that are
+  **covered**, and do not decide whether a row **holds**. In bold where fewer than {bounds} held: do
+  not act on a bound there.
 - **half-width**: median, in % a year.
 - **error**: root mean square over held assets whose return no anchor says, in % a year; median and
   **worst** study. **implied** is the same for the covariance times the average portfolio, brought
@@ -101,8 +106,8 @@ def trust_page(results: dict[str, Any], earlier: dict[str, Any] | None = None) -
         results: From `trust.measure`.
         earlier: The same from an earlier version, to stand beside it.
     """
-    low, high, warned = (_share(one) for one in (*COVERAGE, WARNED))
-    reading = READING.format(low=low, high=high, warned=warned)
+    low, high, warned, bounds = (_share(one) for one in (*COVERAGE, WARNED, BOUNDS_HELD))
+    reading = READING.format(low=low, high=high, warned=warned, bounds=bounds)
     if earlier is not None:
         reading += EARLIER.format(**earlier)
     return "\n".join(
@@ -148,11 +153,42 @@ def _outcome(results: dict[str, Any], earlier: dict[str, Any] | None) -> str:
             f"\nThe error is above the better of version {earlier['version']} and implied returns "
             f"by more than 5 % in {worse or 'none'} of the {len(rows)} rows.\n"
         )
+    text += _bounds_outcome(rows)
     stops: Counter[str] = sum((Counter(row["failures"]) for row in rows), Counter())
     if stops:
         text += "\nWhat studies stopped with most often:\n\n"
         text += "".join(f"- {one} ({n})\n" for one, n in stops.most_common(FAILURES_SHOWN))
     return text
+
+
+def _bounds_outcome(rows: list[dict[str, Any]]) -> str:
+    """In which rows bounds hold less often than they should, those measured last first."""
+    least = _share(BOUNDS_HELD)
+    failing = [row for row in rows if not _bounds_hold(row)]
+    if not failing:
+        return f"\nBounds (at most, at least) held in {least} of the cases or more in every row.\n"
+    failing.sort(key=lambda row: float(row["bounded_coverage"]))
+    text = (
+        f"\nBounds (at most, at least) held in fewer than {least} of the cases in "
+        f"{len(failing)} of the {len(rows)} rows."
+    )
+    lately = [row for row in failing if row.get("bounded")]
+    for found, when in (
+        (lately, "As bounds are now"),
+        ([row for row in failing if row not in lately], "Before they counted all sources of error"),
+    ):
+        names = ", ".join(
+            f"{row['key']} with {row['assets']} ({100 * row['bounded_coverage']:.1f} %)"
+            for row in found
+        )
+        text += f" {when}, the worst first: {names} assets." if found else ""
+    return text + "\n"
+
+
+def _bounds_hold(row: dict[str, Any]) -> bool:
+    """Whether the bounds of a row hold often enough, or there are none."""
+    share = row["bounded_coverage"]
+    return share is None or share >= BOUNDS_HELD
 
 
 def _line(row: dict[str, Any], earlier: dict[str, Any] | None) -> list[str]:
@@ -166,6 +202,7 @@ def _line(row: dict[str, Any], earlier: dict[str, Any] | None) -> list[str]:
         f"{_number(row['identified'])} / {_number(row['held'])}",
         _covered(row),
         _share(then.get("coverage")),
+        _bounds(row),
         _percent(row["half_width"]),
         _percent(then.get("half_width")),
         f"**{ours}**" if errors["worse"] else ours,
@@ -193,6 +230,12 @@ def _cells(cells: Any, kept: list[bool]) -> str:
 def _covered(row: dict[str, Any]) -> str:
     error = row["coverage_error"]
     return _share(row["coverage"]) + ("" if error is None else f" ± {100 * error:.0f}")
+
+
+def _bounds(row: dict[str, Any]) -> str:
+    share = _share(row["bounded_coverage"])
+    of = f" of {row['bounded']}" if row.get("bounded") else ""
+    return f"{share}{of}" if _bounds_hold(row) else f"**{share}**{of}"
 
 
 def _judged(row: dict[str, Any]) -> bool:

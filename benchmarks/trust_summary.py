@@ -22,6 +22,7 @@ WARNED: Final = 0.9
 # Intervals of studies that end say nothing of those that do not: beyond this share no coverage
 # makes a condition hold, as the other way allows for a tenth as well.
 RAISED: Final = 0.1
+BOUNDS_HELD: Final = COVERAGE[0]  # bounds that hold less often than intervals must are told
 CLEAN_GOOD: Final = 0.95  # share of clean studies whose verdict must be "good"
 WORSE: Final = 1.05  # errors above the better of two others by this factor are worse
 VERDICTS: Final = ("good", "caution", "poor")
@@ -64,6 +65,7 @@ def summary(condition: Condition, records: Iterable[Record]) -> dict[str, Any]:
         "worst_asset": worst_asset(known),
         "half_width": _median(widths),
         "bounded_coverage": _share(bounded),
+        "bounded": len(bounded),
         "errors": {name: _error_row(all_, name) for name in METHODS},
         "errors_by_seed": {str(one["seed"]): _error(one, "estimate", "held") for one in all_},
         "implied_by_seed": {str(one["seed"]): _error(one, "implied", "held") for one in all_},

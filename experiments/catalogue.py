@@ -21,6 +21,7 @@ from imop_experiments import (
     noise,
     portfolio_table,
     regret,
+    resource_allocation,
     three_objectives,
 )
 from imop_experiments.experiment import Experiment
@@ -45,5 +46,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     exact.EXPERIMENT,
     gap_regret.EXPERIMENT,
     three_objectives.EXPERIMENT,
+    resource_allocation.EXPERIMENT,
     gurobi.EXPERIMENT,
 )

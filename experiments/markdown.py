@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from imop_engine.versions import NUMBERED
 from imop_experiments.page import WORDS, shown
 
 
@@ -20,7 +21,8 @@ def page(results: dict[str, Any]) -> str:
         (
             f"Made by `{command}`{size}; do not edit. imop {results['version']}, engine "
             f"`{results['engine']}`, {results['seconds']:g} s on {machine['cores']} cores of "
-            f"{machine['cpu']}, where the load was {machine['load_before']:g} before it began."
+            f"{machine['cpu']}, where the load was {machine['load_before']:g} before it began. "
+            f"{NUMBERED}"
         ),
     ]
     for one in results["experiments"]:

@@ -27,14 +27,11 @@ ASIDE = ("cli", "bench", "warm", "report", "tables", "commands", "__init__")
 def engine_digest() -> str:
     """A digest of the engine's modules that compute."""
     found = hashlib.sha256()
-    root = files("imop_engine")
-    for entry in sorted(root.iterdir(), key=lambda e: e.name):
-        name = entry.name.removesuffix(".py")
-        if entry.name.endswith(".py") and name not in ASIDE:
-            found.update(entry.name.encode() + entry.read_bytes())
-    for entry in sorted((root / "backends").iterdir(), key=lambda e: e.name):
-        if entry.name.endswith(".py"):
-            found.update(entry.name.encode() + entry.read_bytes())
+    root = Path(str(files("imop_engine")))
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root)
+        if name.parts[0].removesuffix(".py") not in ASIDE:
+            found.update(name.as_posix().encode() + path.read_bytes())
     return found.hexdigest()[:16]
 
 

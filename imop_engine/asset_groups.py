@@ -57,10 +57,6 @@ class AssetGroups:
         """The assets of a group."""
         return self.columns[column][group]
 
-    def by_asset(self, column: str) -> dict[str, str]:
-        """The group of each asset that has one."""
-        return {asset: group for group, assets in self.columns[column].items() for asset in assets}
-
     def on(self, names: Sequence[str]) -> AssetGroups:
         """The groups of these assets alone; groups without any are left out.
 

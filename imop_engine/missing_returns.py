@@ -144,7 +144,7 @@ def extra_periods(standard: FloatArray, weights: FloatArray) -> float:
     return lacking * (periods if rest <= strength else periods * strength / rest)
 
 
-class Estimate(NamedTuple):
+class MeanAndCovariance(NamedTuple):
     """Mean and covariance in the order of the staircase, standardised."""
 
     mean: FloatArray
@@ -230,7 +230,7 @@ def _step(reach: int, rows: Positions, known: BoolArray, weights: FloatArray) ->
 
 
 def _expected(
-    stairs: Staircase, estimate: Estimate, information: FloatArray | None = None
+    stairs: Staircase, estimate: MeanAndCovariance, information: FloatArray | None = None
 ) -> tuple[list[Sums], float]:
     """Fill the holes by what the estimate expects; also return the likelihood's value there.
 
@@ -295,13 +295,13 @@ def _sums(
     return Sums(reach, weight, total, products + cross + cross.T + weight * np.outer(mean, mean))
 
 
-def _penalty(stairs: Staircase, estimate: Estimate) -> float:
+def _penalty(stairs: Staircase, estimate: MeanAndCovariance) -> float:
     """The second and third term of the objective."""
     precision, size = _inverse(estimate.covariance)
     return 0.5 * size - 0.5 * stairs.extra * (size + float(np.trace(precision)))
 
 
-def _chain(sums: list[Sums], extra: float) -> tuple[Estimate, FloatArray]:
+def _chain(sums: list[Sums], extra: float) -> tuple[MeanAndCovariance, FloatArray]:
     """Regress each asset on those with longer histories.
 
     Also return what the error of the regressions adds to the covariance of the means.
@@ -333,7 +333,7 @@ def _chain(sums: list[Sums], extra: float) -> tuple[Estimate, FloatArray]:
             block = own + slopes.T @ matrix[old, new]
             matrix[new, new] = (block + block.T) / 2
         before = reach
-    return Estimate(mean, covariance), error
+    return MeanAndCovariance(mean, covariance), error
 
 
 def _levels(sums: list[Sums]) -> list[Sums]:
@@ -352,9 +352,9 @@ def _levels(sums: list[Sums]) -> list[Sums]:
     return levels
 
 
-def _maximise(stairs: Staircase) -> tuple[Estimate, int, bool]:
+def _maximise(stairs: Staircase) -> tuple[MeanAndCovariance, int, bool]:
     """Return the estimate, the number of evaluations, and whether the iteration came to rest."""
-    here = Estimate(np.zeros(stairs.size), np.eye(stairs.size))
+    here = MeanAndCovariance(np.zeros(stairs.size), np.eye(stairs.size))
     if stairs.monotone:
         return _mapped(stairs, here)[0], 1, True
     steps = 0
@@ -376,27 +376,29 @@ def _maximise(stairs: Staircase) -> tuple[Estimate, int, bool]:
     return here, steps, False
 
 
-def _mapped(stairs: Staircase, estimate: Estimate) -> tuple[Estimate, float]:
+def _mapped(stairs: Staircase, estimate: MeanAndCovariance) -> tuple[MeanAndCovariance, float]:
     """One step of EM, and the objective before it."""
     sums, value = _expected(stairs, estimate)
     return _chain(sums, stairs.extra)[0], value
 
 
-def _distance(one: Estimate, other: Estimate) -> float:
+def _distance(one: MeanAndCovariance, other: MeanAndCovariance) -> float:
     return max(float(np.abs(a - b).max()) for a, b in zip(one, other, strict=True))
 
 
-def _leap(start: Estimate, one: Estimate, two: Estimate) -> Estimate:
+def _leap(
+    start: MeanAndCovariance, one: MeanAndCovariance, two: MeanAndCovariance
+) -> MeanAndCovariance:
     """Extrapolate two steps of EM by their length and their curvature."""
     first = [b - a for a, b in zip(start, one, strict=True)]
     curve = [c - b - d for b, c, d in zip(one, two, first, strict=True)]
     lengths = [float(np.sqrt(sum((part**2).sum() for part in parts))) for parts in (first, curve)]
     reach = max(1.0, lengths[0] / lengths[1]) if lengths[1] else 1.0
     moved = (a + 2 * reach * d + reach**2 * v for a, d, v in zip(start, first, curve, strict=True))
-    return Estimate(*moved)
+    return MeanAndCovariance(*moved)
 
 
-def _mean_error(stairs: Staircase, estimate: Estimate) -> FloatArray:
+def _mean_error(stairs: Staircase, estimate: MeanAndCovariance) -> FloatArray:
     """The covariance of the means: inverse information, and the error of the regressions."""
     information = np.zeros((stairs.size, stairs.size))
     sums, _ = _expected(stairs, estimate, information)

@@ -77,11 +77,6 @@ def simulate_investors(
     Returns:
         The portfolios that are seen and the weights behind them.
     """
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidInput(
-            f"rng is a {type(rng).__name__}; pass a generator, for example "
-            "np.random.default_rng(7), so that the investors can be drawn again."
-        )
     drawn = draw_weights(weights, _whole(count), mean, sd, rng)
     beliefs = problem.check_theta(theta)
     exact = efficient_frontier(problem, beliefs).at(drawn)

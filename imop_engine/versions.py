@@ -8,6 +8,11 @@ from importlib.metadata import version as installed_version
 from typing import Final
 
 PACKAGES: Final = ("imop", "numpy", "scipy", "pandas", "numba")
+# For pages of figures that are older than the release they are shown with.
+NUMBERED: Final = (
+    "The version is that of the latest release when this was measured: work on the next one goes "
+    "by it until that is released."
+)
 
 
 def versions(packages: tuple[str, ...] = PACKAGES, missing: str = "unknown") -> dict[str, str]:

@@ -25,13 +25,6 @@ CURVES = pd.concat(
         frames.curve(PROBLEM, TRUTH + np.linspace(0, 0.01, 8), charts.ESTIMATED),
     ]
 )
-BINS = frames.weight_bins(
-    {charts.TRUE: INVESTORS.weights, charts.ESTIMATED: np.round(INVESTORS.weights * 40) / 40},
-    frames.weight_edges(41),
-)
-TRAIL = pd.DataFrame(
-    {"round": [10, 20, 10, 20], "measure": ["raw"] * 2 + ["aligned"] * 2, "error": [3, 1, 2, 0.0]}
-)
 SHARES = pd.DataFrame(
     {
         "asset": ["Security 1", "Security 2"] * 2,
@@ -44,11 +37,6 @@ SHARES = pd.DataFrame(
 CHARTS = {
     "frontier": charts.frontier_chart(CURVES, frames.cloud(PROBLEM, TRUTH, INVESTORS.portfolios)),
     "frontier, true only": charts.frontier_chart(CURVES[CURVES["series"] == charts.TRUE]),
-    "weights": charts.weight_chart(BINS),
-    "weights, true only": charts.weight_chart(BINS[BINS["series"] == charts.TRUE]),
-    "returns": charts.returns_chart(RETURNS),
-    "returns, no truth": charts.returns_chart(RETURNS[["asset", "estimate"]]),
-    "errors": charts.error_chart(TRAIL),
     "sources": charts_trust.sources_chart(SHARES),
     "with and without": charts_trust.with_and_without_chart(
         RETURNS.assign(with_everyone=TRUTH + 0.02)
@@ -81,17 +69,15 @@ def _columns(spec: dict) -> set[str]:
     return {key for rows in spec["datasets"].values() for row in rows for key in row}
 
 
-@pytest.mark.parametrize("name", ["frontier", "weights", "returns"])
-def test_truth_and_estimate_have_fixed_colours_safe_for_colour_blind_eyes(name):
-    scales = [e["color"]["scale"] for e in encodings(CHARTS[name].to_dict()) if "color" in e]
+def test_truth_and_estimate_have_fixed_colours_safe_for_colour_blind_eyes():
+    scales = [e["color"]["scale"] for e in encodings(CHARTS["frontier"].to_dict()) if "color" in e]
     assert scales
     for scale in scales:
         assert scale == {"domain": ["true", "estimated"], "range": ["#D55E00", "#0072B2"]}
 
 
-@pytest.mark.parametrize("name", ["frontier, true only", "weights, true only"])
-def test_the_legend_names_only_what_is_shown(name):
-    for encoding in encodings(CHARTS[name].to_dict()):
+def test_the_legend_names_only_what_is_shown():
+    for encoding in encodings(CHARTS["frontier, true only"].to_dict()):
         assert encoding["color"]["scale"]["domain"] == ["true"]
 
 
@@ -105,12 +91,6 @@ def test_frontier_is_drawn_along_the_weight_on_risk_and_return():
         assert line["encoding"]["y"]["field"] == "return"
         assert line["encoding"]["order"]["field"] == "weight"
     assert "strokeDash" in lines[1]["mark"], "the estimate differs in shape too"
-
-
-def test_a_logarithmic_axis_gets_no_zero():
-    rows = [row for data in CHARTS["errors"].to_dict()["datasets"].values() for row in data]
-    assert len(rows) == 3
-    assert all(row["error"] > 0 for row in rows)
 
 
 def test_a_curve_rises_from_least_risk_to_most_return():
@@ -157,13 +137,6 @@ def test_losses_are_averaged_over_blocks_that_cover_every_round():
     assert sizes.sum() == 1000
     assert (blocks["loss"] * sizes).sum() == pytest.approx(losses.sum())
     assert len(frames.loss_blocks([])) == 0
-
-
-def test_holders_are_counted_from_half_a_percent_of_wealth():
-    held = frames.with_holders(
-        pd.DataFrame({"asset": ["a", "b"]}), [[0.999, 0.001], [0.5, 0.5], [1.0, 0.0]]
-    )
-    assert held["held_by"].tolist() == pytest.approx([1.0, 1 / 3])
 
 
 def test_csv_keeps_numbers_to_the_last_digit_and_disarms_formulas():

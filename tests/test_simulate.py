@@ -124,7 +124,7 @@ def test_gaussian_errors_have_about_the_size_asked_for():
         ({"noise_level": -1.0}, "noise level is -1"),
         ({"noise": "round", "noise_level": 0.3}, "steps of 0.3"),
         ({"noise": "round", "noise_level": 2.0}, "steps of 2"),
-        ({"rng": 7}, "rng is a int"),
+        ({"rng": 7}, "rng is 7; give a generator of numpy"),
     ],
 )
 def test_errors_say_what_is_wrong(options, words):

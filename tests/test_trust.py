@@ -70,6 +70,7 @@ def test_a_row_counts_what_the_studies_say() -> None:
     assert row["failures"] == {"Error: …% of ….": 1}
     assert row["coverage"] == pytest.approx(3 / 4)  # identified returns of studies that ended
     assert row["bounded_coverage"] == pytest.approx(1 / 2)
+    assert row["bounded"] == 2
     assert row["half_width"] == pytest.approx(0.01125)  # of 0.02, 0.01, 0.0125 and 0.01
     assert row["identified"] == 2
     assert row["held"] == 3
@@ -205,6 +206,24 @@ def test_an_earlier_version_stands_beside_it() -> None:
     assert "| 1.5 | 2 | 20 | – | 2 | 0.75 | 5 | 1.5 |" in first
     assert "| **5** | 5 | – | – | 2 | 2.5 | 5 | 5 |" in second
     assert "version 0.1.0" in trust_page(results(good), earlier)
+
+
+def test_bounds_that_do_not_hold_are_told() -> None:
+    held = summary(CLEAN, [record(seed) for seed in range(1, 4)])
+    none = summary(CLEAN, [record(1, status=["identified", "identified", "not seen", "anchored"])])
+    missed = summary(ROUNDING, [record(2, high=[0.13, 0.06, 0.01, 0.03]), record(3)])
+    before = {name: value for name, value in missed.items() if name != "bounded"}
+    lines = trust_table(results(held, none, missed, before)).splitlines()[2:]
+    wanted = ("| 100 % of 3 |", "| – |", "| **50 %** of 2 |", "| **50 %** |")
+    assert all(cell in line for line, cell in zip(lines, wanted, strict=True))
+    assert "or more in every row" in trust_page(results(held, none))
+    page = trust_page(results(held, missed))
+    assert "in fewer than 88 % of the cases in 1 of the 2 rows" in page
+    assert "As bounds are now, the worst first: rounding-5 with 8 (50.0 %) assets." in page
+    assert "Before they counted all" not in page
+    assert "Before they counted all sources of error, the worst first: rounding-5" in trust_page(
+        results(held, before)
+    )
 
 
 def test_conditions_are_chosen_by_key_label_or_size() -> None:

@@ -129,7 +129,7 @@ class Beside(Generic[T]):
 B = TypeVar("B", bound=Beside[Any])
 
 
-class Book(Generic[B]):
+class LastAnswers(Generic[B]):
     """What was computed last, by the run's place."""
 
     def __init__(self) -> None:

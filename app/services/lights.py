@@ -214,7 +214,7 @@ def _run_press(check: dict[str, str], record: RunRecord, workspace: Workspace) -
         return Press(label, "without_outliers", learns=True)
     if name in ("outliers", "strays"):
         return Press("See who they are", "page", "preferences")
-    if name == "investors":
+    if name in ("investors", "single"):
         return Press("Add investors", "page", "investors")
     if name == "refit":
         kept = replace(learn, risks="history")

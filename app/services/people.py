@@ -228,11 +228,6 @@ def reports_table(people: Investors) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def reports_said(people: Investors) -> list[str]:
-    """The same in sentences."""
-    return [str(line) for report in people.reading for line in report.sentences()]
-
-
 def filters(people: Investors) -> dict[str, list[str]]:
     """The attributes by which investors can be filtered, each with its values."""
     return frames_people.categories(people.attributes)

@@ -50,7 +50,6 @@ class FrontierPicture:
     returns: pd.DataFrame
     composition: pd.DataFrame
     fits: pd.DataFrame
-    simulated: bool
     sources: pd.DataFrame  # asset, source, share, order; empty where there are no intervals
     both: pd.DataFrame | None  # with and without those set aside; None where nobody was
     given: str  # what levels hang on, ", given the anchors"
@@ -181,7 +180,6 @@ def _frontier(key: str, _study: Study) -> FrontierPicture:
             _study.frontier, frames_learn.named_assets(problem.names, _study.decisions)
         ),
         fits=_fits(imop.compare_fit(problem, theta, _study.adjusted_decisions, history=history)),
-        simulated=simulated,
         sources=frames_trust.source_shares(_study),
         both=frames_trust.with_and_without(_study),
         given=given_anchors(len(_study.problem.theta.values)),

@@ -16,7 +16,7 @@ import streamlit as st
 
 from imop_app.files import FileBox
 from imop_app.services import results, scored
-from imop_app.services.beside import Beside, Book
+from imop_app.services.beside import Beside, LastAnswers
 from imop_app.services.errors import AppError, sentences
 from imop_app.services.opened import OPENED
 from imop_app.services.reading import read
@@ -106,7 +106,7 @@ class Scoring(Beside[Scored]):
         )
 
 
-_BOOK: Final = Book[Scoring]()
+_BOOK: Final = LastAnswers[Scoring]()
 
 
 def of_run(location: str) -> Scoring | None:

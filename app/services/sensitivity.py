@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 
 from imop_app.services import alternatives
-from imop_app.services.beside import Beside, Book
+from imop_app.services.beside import Beside, LastAnswers
 from imop_app.services.opened import OPENED
 
 
@@ -48,7 +48,7 @@ class Comparing(Beside[Alternatives]):
         return Alternatives(found["table"], found["summary"], tuple(found["said"]))
 
 
-_BOOK: Final = Book[Comparing]()
+_BOOK: Final = LastAnswers[Comparing]()
 
 
 def of_run(location: str) -> Comparing | None:

@@ -24,6 +24,7 @@ from imop_engine.market import Market
 from imop_engine.moments import estimate_moments
 from imop_engine.scale.learn import learn_population
 from imop_engine.simulate import simulate_investors
+from imop_engine.study.scoring import score_study
 from imop_engine.tables import (
     portfolio_chunks,
     read_asset_groups,
@@ -292,6 +293,13 @@ def _of_studies(folder: Path) -> Calls:
             {"study": fitted, "draws": 20, "seed": 0, "progress": None}
         ),
         "sensitivity": (imop.sensitivity, {"study": fitted}),
+        "score_study": (
+            score_study,
+            {
+                "study": fitted, "scores": np.linspace(0.0, 1.0, 8),
+                "anchors": dict(zip(paper.names[:6:2], paper.expected_returns[:6:2], strict=True)),
+            },
+        ),
     }  # fmt: skip
     if find_spec("pypfopt") and find_spec("skfolio"):
         from pypfopt import EfficientFrontier  # type: ignore[import-untyped]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-HEAD: Final = """# What it withstands
+from imop_engine.versions import NUMBERED
+
+HEAD: Final = f"""# What it withstands
 
 Made by `make torture` from seeded ordeals; the figures lie in
 [reliability.json](../benchmarks/results/reliability.json), the ordeals in
 [benchmarks/torture](../benchmarks/torture). `make test` runs a little of each. What is guarded
 against whom, and by which test, is in [security.md](security.md).
+{NUMBERED}
 
 | ordeal | how many | how they ended | ended badly | made |
 |---|--:|---|--:|---|
@@ -23,8 +26,8 @@ SAID: Final = {
         "numbers that break arithmetic: covariances hardly invertible or without rank, sizes from "
         "1e-12 to 1e12 and denormal, ties, duplicates, a single asset, 200,000 portfolios"
     ),
-    "api": "nasty calls of the Python API: every function that users import",
-    "shell": "nasty command lines: every command with every option",
+    "api": "nasty calls of the Python API",
+    "shell": "nasty command lines",
     "network": (
         "steps from the start of the app to a printed report under strace, foreign Origins and "
         "hosts among them; the last is that no address outside this computer was spoken to"

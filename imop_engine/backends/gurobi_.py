@@ -35,7 +35,7 @@ TIGHT: Mapping[str, float] = {
     "MIPGapAbs": 0.0,
     "PreSOS1BigM": 0,  # a big M lets complementarity slip by M times the integer tolerance
 }
-TOO_LARGE, NO_LICENCE = 10010, 10009  # Gurobi's error codes
+TOO_LARGE = 10010  # Gurobi's code for a model beyond the size-limited licence
 REMEDY = "use backend='native', which solves the same problem and needs no licence"
 _environments: dict[int, Any] = {}
 

@@ -11,7 +11,6 @@ import pandas as pd
 from imop_engine.clients.book import ClientBook
 from imop_engine.clients.stated import MISMATCHED
 from imop_engine.errors import InvalidInput
-from imop_engine.inference.groups import Groups
 from imop_engine.study import Study
 
 CHOSEN: Final = "chosen"  # the attribute that tells the two apart
@@ -31,16 +30,6 @@ def with_choice(study: Study, clients: Collection[str]) -> Study:
     if not flags.any() or flags.all():
         raise InvalidInput("there is no rest to compare with; choose some clients, and not all.")
     return study.labelled(CHOSEN, np.where(flags, THESE, REST))
-
-
-def compared_beliefs(study: Study, clients: Collection[str]) -> Groups:
-    """Whether the chosen believe something else than the rest; needs no new learning.
-
-    Args:
-        study: finished or stopped.
-        clients: what the chosen are called.
-    """
-    return with_choice(study, clients).groups_by(CHOSEN)
 
 
 def compared_figures(book: ClientBook, clients: Collection[str]) -> pd.DataFrame:

@@ -276,7 +276,7 @@ def learn(
     differences.csv, run.json and report.html; with --by also groups.csv. With --mandate it writes
     returns.csv, investors.csv and frontier.csv of all, and a folder like that for each mandate. A
     folder or a pattern of Parquet or CSV files, and --cluster, learn from portfolios that need not
-    fit into memory.
+    fit into memory. Where investors also care for a score of their assets, take `imop score`.
     """
     results.check()
     arrivals.check()

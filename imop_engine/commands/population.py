@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from imop_engine.market import Market
-    from imop_engine.scale.learn import Population
+    from imop_engine.scale.learn import LearnedPopulation
     from imop_engine.study import StudySettings
 
 PATTERN: Final = "*?["
@@ -84,7 +84,7 @@ def learn_parts(
     roles: tuple[tuple[str, str], ...],
     out: Path,
     command: str,
-) -> Population:
+) -> LearnedPopulation:
     """Learn from portfolios in parts and write the folder.
 
     Args:
@@ -143,7 +143,7 @@ def _bar(workers: str) -> Iterator[Callable[[str, int, int], None]]:
         yield tell
 
 
-def show(found: Population, out: Path) -> None:
+def show(found: LearnedPopulation, out: Path) -> None:
     """The results for a person.
 
     Args:

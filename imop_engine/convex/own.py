@@ -33,12 +33,14 @@ class ConvexProgram:
         valued: the weighted objectives at a given decision; its parameters are theta, the weights
             and the decision.
         affine: whether every objective is affine in theta and no constraint has theta in it.
+        box: the least and the greatest of each parameter: beyond them there may be no decision.
     """
 
     forward: ConeProgram
     decided: NDArray[np.int64]
     valued: ConeProgram
     affine: bool
+    box: tuple[Vector, Vector]
 
     def decisions(self, theta: Vector, weights: Matrix) -> Matrix:
         """S(w_k, theta) for weights on the simplex, one in each row."""
@@ -62,12 +64,16 @@ class ConvexProgram:
             parameters = np.concatenate([theta, weight])
             return x, self.forward.slope(parameters, answer, self.decided)[:, : theta.size]
         steps = DIFFERENCE * np.maximum(0.1, np.abs(theta))
+        ahead = np.maximum(theta, np.minimum(theta + steps, self.box[1]))
+        behind = np.minimum(theta, np.maximum(theta - steps, self.box[0]))
+        fixed = ahead == behind
+        ahead[fixed], behind[fixed] = (theta + steps)[fixed], (theta - steps)[fixed]
         columns = []
-        for i, step in enumerate(steps):
+        for i in range(theta.size):
             moved = np.tile(theta, (2, 1))
-            moved[:, i] += [step, -step]
-            ahead, behind = (self._solve(one, weight).v[self.decided] for one in moved)
-            columns.append((ahead - behind) / (2.0 * step))
+            moved[:, i] = ahead[i], behind[i]
+            there, here = (self._solve(one, weight).v[self.decided] for one in moved)
+            columns.append((there - here) / (ahead[i] - behind[i]))
         return x, np.array(columns).T
 
     def suboptimality(

@@ -112,6 +112,7 @@ def _own(statement: Statement, solver: str, parameters: tuple[str, ...]) -> Prob
     if affine:
         abilities.add(Capability.SUBOPTIMALITY)
     cuts, values = anchor_rows(statement.equalities, parameters)
+    space = parameter_set(statement.bounds, k, cuts, values, parameters)
     return Problem(
         capabilities=frozenset(abilities),
         quadratic=np.zeros((p, 0, 0)),
@@ -124,10 +125,10 @@ def _own(statement: Statement, solver: str, parameters: tuple[str, ...]) -> Prob
         equal_rhs=np.zeros(0),
         lower=np.full(n, -np.inf),
         upper=np.full(n, np.inf),
-        theta=parameter_set(statement.bounds, k, cuts, values, parameters),
+        theta=space,
         names=labels_of(statement.names, n),
         theta_names=parameters,
-        program=ConvexProgram(forward, decided, valued, affine),
+        program=ConvexProgram(forward, decided, valued, affine, (space.lower, space.upper)),
     )
 
 

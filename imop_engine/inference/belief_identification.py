@@ -109,7 +109,10 @@ def identification_of_beliefs(
         noise = Noise(0.0, 0)
     subspace = IdentifiedSubspace.of(problem.theta, fit.information)
     strays = tiny / STRAYS
-    bounds = return_bounds(info, Y, sample, max(strays, 1e-6), level)
+    sources = Sources.of(sample, given, bias)
+    rows_of_one = 1.0 if clusters is None else len(Y) / len(np.unique(clusters))
+    accounts = (Y,) if reported is None else (Y, reported)
+    bounds = return_bounds(info, accounts, sources, max(strays, 1e-6), level, rows_of_one)
     positions = Positions.of(problem, Y, tiny)
     holding = (positions.held | positions.capped).sum(axis=0)
     if reported is not None:
@@ -121,8 +124,7 @@ def identification_of_beliefs(
         counts = whole.counts
     return report(
         problem, theta, Refined(theta, 0, fit.converged, 0.0), counts, subspace,
-        Sources(sample, given.covariance, given.anchors, given.ways, bias), bounds, noise, level,
-        dispersion,
+        sources, bounds, noise, level, dispersion,
     )  # fmt: skip
 
 

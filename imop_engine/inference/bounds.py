@@ -1,33 +1,43 @@
 """What is known of assets that nobody holds, or that everybody holds at the cap: a bound.
 
-An investor with price of risk lam who does not hold asset i believes r_i <= rho_i(lam), where
-rho_i = ((Qx)_i + nu) / lam and nu is the budget's multiplier; one at the cap believes r_i >= rho_i.
-On a stretch of the frontier with free assets F, rho_i(lam) = c'r_F + k / lam with c = M Q_Fi + h,
-h = Q_FF^-1 1 / (1' Q_FF^-1 1), and a k that is constant on the stretch.
-
-The bound itself is estimated: r_F, and each investor's lam. So every investor's rho_i is moved
-outwards by as many of its standard errors as make all of them right at once (Bonferroni's
-inequality: the level is shared among the investors), and the tightest of the moved ones counts.
+Whoever does not hold asset i believes r_i <= rho_i, the price at which she would begin to
+(prices.py); at the cap it is the other way round. No single investor is taken at her word: a small
+holding may be lost among errors, and of many whose lam is measured with errors the one who seems
+to leave the asset out at the least price is an extreme. So a return is held against all of them.
+At a return r above rho_i an investor would hold lam (r - rho_i) / v of the asset, v being the
+variance of the asset less that of what it replaces. The bound is the greatest return at which those
+who would hold it do not hold too little, all together, for errors in holdings and in lam. It is
+moved outwards, besides, by as much as the returns of the assets that are held are not known, by all
+their sources, and by the error of rho_i itself where the covariance comes from a history.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from imop_engine import kernels
 from imop_engine.arguments import Matrix, Vector
-from imop_engine.inference.binding_rows import limited_response
+from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS
 from imop_engine.inference.fit import outlier_threshold
-from imop_engine.inference.information import Place, ScoreInformation, tangent_matrix
+from imop_engine.inference.information import ScoreInformation
+from imop_engine.inference.prices import Prices
+from imop_engine.inference.sources import Sources
+
+# Of an asset's variance that others always leave: with less, a price would say all of two assets
+# that are the same but for rounding.
+LEAST_OWN_VARIANCE: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The tightest bounds that investors give, infinite where there are none, and how many give
-    one."""
+    """The bounds that investors give, infinite where there are none, and how many give one."""
 
     low: Vector
     high: Vector
@@ -35,19 +45,26 @@ class Bounds:
 
 
 def return_bounds(
-    info: ScoreInformation, decisions: Matrix, covariance: Matrix, noise_sd: float, level: float
+    info: ScoreInformation,
+    decisions: Sequence[Matrix],
+    sources: Sources,
+    noise_sd: float,
+    level: float,
+    rows_of_one: float = 1.0,
 ) -> Bounds:
     """Bounds on the return of each asset from the investors in whose portfolio it sits at a bound.
 
-    `covariance` is that of the estimated returns. Outliers give no bounds, nor do those who hold
-    the asset after all.
+    Outliers give no bounds.
 
     Args:
         info: What the portfolios say at one estimate.
-        decisions: One row for each investor: holdings, fractions of wealth that add up to 1.
-        covariance: Of the estimated returns.
+        decisions: One row for each investor: holdings, fractions of wealth that add up to 1. Where
+            tilts were taken off, or what is hidden was added, by the estimate itself, both these
+            and the reported ones: what says most against a bound counts.
+        sources: How far the estimated returns are known, and the covariance.
         noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
-        level: Confidence of the intervals, between 0 and 1.
+        level: Confidence of each bound, between 0 and 1.
+        rows_of_one: Rows of the same investor, on average, which err together.
 
     Returns:
         The least and the greatest yearly return of each asset, and how many investors say so.
@@ -58,154 +75,132 @@ def return_bounds(
     investors = np.zeros(n)
     distances = info.projection.distances
     usual = distances <= outlier_threshold(distances)
-    sure = float(ndtri(1.0 - (1.0 - level) / max(1, len(decisions))))
-    unexplained = np.abs(decisions - info.projection.points) > sure * noise_sd
+    sure = float(ndtri(level))
+    told: dict[tuple[int, bool], list[_Told]] = defaultdict(list)
     for place in info.places:
         rows = place.rows[usual[place.rows] & (info.lams[place.rows] > 0)]
         state = frontier.states[place.segment]
         if rows.size == 0 or not np.any(place.direction):
             continue
-        others = np.setdiff1d(np.arange(n), place.free)
-        prices = _Prices.of(info, place)
-        errors = prices.errors(covariance, noise_sd)
+        prices, others = Prices.of(info, place), np.setdiff1d(np.arange(n), place.free)
         for i in others[state[others] != kernels.FREE]:
-            lam = info.lams[rows[~unexplained[rows, i]]]
-            if lam.size == 0:
-                continue
-            rho, c, constant = prices.of_asset(int(i), lam)
-            error = errors.at(lam, c, constant)
-            investors[i] += lam.size
-            if state[i] == kernels.UPPER:
-                low[i] = max(low[i], float((rho - sure * error).max()))
-            else:
-                high[i] = min(high[i], float((rho + sure * error).min()))
+            capped = bool(state[i] == kernels.UPPER)
+            held = [Y[rows, i] for Y in decisions]
+            told[int(i), capped].append(
+                _told(prices, int(i), rows, held, sources.periods, noise_sd)
+            )
+    for (i, capped), parts in told.items():
+        investors[i] += sum(len(part.rho) for part in parts)
+        end = _greatest_return(parts, sources, noise_sd, sure, rows_of_one)
+        if capped:
+            low[i] = -end
+        else:
+            high[i] = end
     return Bounds(low, high, investors)
 
 
-def price(
-    info: ScoreInformation, place: Place, i: int, lam: Vector
-) -> tuple[Vector, Vector, float]:
-    """rho_i at each lam, its weights c on the free assets' returns, and k.
-
-    Args:
-        info: What the portfolios say at one estimate.
-        place: A stretch of the frontier or a turning point, with the investors nearest to it.
-        i: The asset that sits at a bound.
-        lam: Slopes of the frontier at which the price is asked for.
-
-    Returns:
-        The price at each lam, its weights on the returns of the free assets, and its constant.
-    """
-    return _Prices.of(info, place).of_asset(i, lam)
-
-
-def row_prices(
-    info: ScoreInformation, j: int, covariance: Matrix, noise_sd: float, level: float
-) -> Vector:
-    """By how much what a limit holds could return less before an investor left that limit.
-
-    Args:
-        info: What the portfolios say at one estimate.
-        j: The row of the problem's arrays, the budget first.
-        covariance: Of the estimated returns.
-        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
-        level: Confidence of the intervals, between 0 and 1.
-
-    Returns:
-        One yearly return for each investor at the limit who is no outlier, moved up by as many
-        standard errors as make all of them right at once.
-    """
-    frontier, distances = info.frontier, info.projection.distances
-    usual = distances <= outlier_threshold(distances)
-    sure = float(ndtri(1.0 - (1.0 - level) / max(1, len(distances))))
-    found = [np.zeros(0)]
-    for place in info.places:
-        rows = place.rows[usual[place.rows] & (info.lams[place.rows] > 0)]
-        tight = np.flatnonzero(frontier.tight[place.segment])
-        if rows.size == 0 or j not in tight or not np.any(place.direction):
-            continue
-        coefficients = frontier.problem.portfolio.rows[np.ix_(tight, place.free)]
-        if np.linalg.matrix_rank(coefficients) < len(tight):
-            continue  # what the limits that hold there cost together has no single price
-        prices, lam = _Prices.of(info, place), info.lams[rows]
-        price_, c, constant = prices.of_row(int(np.searchsorted(tight, j)), lam)
-        error = prices.errors(covariance, noise_sd).at(lam, c, constant)
-        found.append(price_ + sure * error)
-    return np.concatenate(found)
-
-
 @dataclass(frozen=True, eq=False)
-class _Prices:
-    """What the prices of all assets on one stretch have in common."""
+class _Told:
+    """What the investors at one place say of one asset that they do not hold.
 
-    info: ScoreInformation
-    place: Place
-    M: Matrix
-    h: Matrix  # one row for the budget, which adds up to one, and for each limit that holds
-    rows: Matrix  # their coefficients
-    begin: float  # lam where the stretch starts
-    nu: Vector  # their multipliers there
-    risk: Vector  # Q x there
+    Of one at its cap everything is turned round: returns are those lost, holdings what is missing.
+    """
 
-    @classmethod
-    def of(cls, info: ScoreInformation, place: Place) -> _Prices:
-        frontier, free, k = info.frontier, place.free, place.segment
-        Q = frontier.problem.covariance
-        begin, risk = float(frontier.lams[k]), Q @ frontier.portfolios[k]
-        left = begin * frontier.theta[free] - risk[free]
-        if frontier.tight.shape[1] > 1:
-            M, answer = limited_response(frontier, k, free)
-            rows = frontier.problem.portfolio.rows[np.flatnonzero(frontier.tight[k])]
-            nu = np.linalg.lstsq(rows[:, free].T, left, rcond=None)[0]
-            return cls(info, place, M, answer, rows, begin, nu, risk)
-        h = np.linalg.solve(Q[np.ix_(free, free)], np.ones(free.size))
-        budget = np.ones((1, len(risk)))
-        M, nu = tangent_matrix(Q, free), np.array([left.mean()])
-        return cls(info, place, M, (h / h.sum())[None], budget, begin, nu, risk)
+    rho: Vector  # each investor's price
+    gain: Vector  # how much of it she would hold for each unit of return above that
+    held: Vector  # what she holds, errors among it
+    own: Vector  # how far lam moves what she would hold: its standard error
+    history: Vector  # standard error of each price from the covariance, common to all
+    pull: Vector  # how far each price follows lam
+    weights: Vector  # of the returns in every price, lam staying where it is
+    answer: Vector  # how lam answers to the returns
 
-    def of_asset(self, i: int, lam: Vector) -> tuple[Vector, Vector, float]:
-        """As `price`."""
-        frontier, free = self.info.frontier, self.place.free
-        r = frontier.theta[free]
-        c = self.M @ frontier.problem.covariance[free, i] + self.rows[:, i] @ self.h
-        # ((Qx)_i + nu) - lam c'r is the same all along the stretch; take it where it starts
-        constant = float(self.risk[i] + self.rows[:, i] @ self.nu - self.begin * (c @ r))
-        rho: Vector = c @ r + constant / lam
-        return rho, c, constant
+    def slope(self, share: Vector) -> Vector:
+        """How the mean price moves with the returns.
 
-    def of_row(self, number: int, lam: Vector) -> tuple[Vector, Vector, float]:
-        """The same of a row that holds, by its number among those: its multiplier over lam."""
-        r = self.info.frontier.theta[self.place.free]
-        c = -self.h[number]
-        # the multiplier grows along the stretch by lam c'r; the rest is what it is at the start
-        constant = float(-self.nu[number] - self.begin * (c @ r))
-        prices: Vector = c @ r + constant / lam
-        return prices, c, constant
-
-    def errors(self, covariance: Matrix, noise_sd: float) -> _PriceErrors:
-        """How far the prices are known, where the returns are by `covariance`."""
-        free, s = self.place.free, self.place.direction
-        length = float(s @ s)
-        q = self.M @ s / length  # lam moves by -lam q'dr when r moves
-        C = covariance[np.ix_(free, free)]
-        start = self.info.frontier.portfolios[self.place.segment][free]
-        tilt = float(s @ start) / np.sqrt(length)
-        own = noise_sd**2 * (1.0 + free.size * tilt**2) / length
-        return _PriceErrors(C, C @ q, float(q @ C @ q), own)
-
-
-@dataclass(frozen=True, eq=False)
-class _PriceErrors:
-    """Standard errors of the prices on one stretch, from the returns and from lam itself."""
-
-    C: Matrix
-    Cq: Vector
-    qCq: float
-    own: float
-
-    def at(self, lam: Vector, c: Vector, constant: float) -> Vector:
-        """Of rho_i at each investor's lam."""
-        pull = constant / lam
-        from_returns = c @ self.C @ c + 2.0 * pull * (c @ self.Cq) + pull**2 * self.qCq
-        result: Vector = np.sqrt(np.maximum(from_returns + (pull / lam) ** 2 * self.own, 0.0))
+        Args:
+            share: of each investor in that mean.
+        """
+        result: Vector = share.sum() * self.weights + float(share @ self.pull) * self.answer
         return result
+
+
+def _told(
+    prices: Prices,
+    i: int,
+    rows: NDArray[np.int64],
+    held: Sequence[Vector],
+    periods: float | None,
+    noise_sd: float,
+) -> _Told:
+    """What the investors at one place say of an asset that sits at a bound.
+
+    Args:
+        prices: Of this place.
+        i: The asset's number.
+        rows: Of the investors.
+        held: What they hold of it, by each account of it.
+        periods: How many the covariance was estimated from; None: it is exact.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+    """
+    info, place = prices.info, prices.place
+    problem, free, lam = info.frontier.problem, place.free, info.lams[rows]
+    Q = problem.covariance
+    rho, c, constant = prices.of_asset(i, lam)
+    spare = float(Q[i, i] - 2.0 * (Q[free, i] @ c) + c @ Q[np.ix_(free, free)] @ c)
+    spare = max(spare, LEAST_OWN_VARIANCE * float(Q[i, i]))
+    own = np.sqrt(prices.lam_variance(noise_sd)) * abs(constant) / (lam * spare)
+    history = np.zeros(len(rows))
+    if periods is not None:
+        # k is a covariance: of the asset less what it replaces, and of what she holds
+        x = info.projection.points[rows]
+        variance = np.einsum("ti,ij,tj->t", x, Q, x)
+        history = np.sqrt((spare * variance + constant**2) / max(1.0, periods - 1.0)) / lam
+    capped = info.frontier.states[place.segment, i] == kernels.UPPER
+    sign, bound = (-1.0, problem.upper[i]) if capped else (1.0, problem.lower[i])
+    beyond = np.max([sign * (one - bound) for one in held], axis=0)
+    weights, answer = np.zeros(problem.n), np.zeros(problem.n)
+    weights[free], answer[free] = sign * c, sign * prices.lam_answer()
+    return _Told(
+        sign * rho, lam / spare, np.maximum(beyond, 0.0), own, history, constant / lam, weights,
+        answer,
+    )  # fmt: skip
+
+
+def _greatest_return(
+    parts: Sequence[_Told], sources: Sources, noise_sd: float, sure: float, rows_of_one: float
+) -> float:
+    """The greatest return that the holdings of all who would hold the asset do not rule out.
+
+    Args:
+        parts: What the investors at each place say of it.
+        sources: How far the estimated returns are known, and the covariance.
+        noise_sd: Standard deviation of the error in a single holding, in fractions of wealth.
+        sure: How many standard errors the bound is moved by.
+        rows_of_one: Rows of the same investor, on average.
+    """
+    rho, gain, held, own, history = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("rho", "gain", "held", "own", "history")
+    )
+    order = np.argsort(rho, kind="stable")
+    # who holds it for reasons of her own makes all the others less sure, too
+    size = max(noise_sd**2, float(np.mean(held**2)))
+    squares = gain**2
+    both = squares * (size + own**2) * rows_of_one
+    weight, priced, found, spread = (
+        np.cumsum(one[order]) for one in (squares, squares * rho, gain * held, both)
+    )
+    # by those who would hold it at a return just above each price: what they do not rule out
+    ends = (priced + found + sure * np.sqrt(spread)) / weight
+    last = int(np.flatnonzero(ends >= rho[order])[-1:].max(initial=0))
+    after = rho[order][last + 1] if last + 1 < len(rho) else np.inf
+    end = float(min(ends[last], after))
+    share = np.zeros(len(rho))
+    counted = order[: last + 1]
+    share[counted] = squares[counted] / weight[last]
+    places = np.split(share, np.cumsum([len(part.rho) for part in parts])[:-1])
+    slope = np.sum([part.slope(of) for part, of in zip(parts, places, strict=True)], axis=0)
+    bias = float(slope @ sources.bias)
+    variance = float(slope @ sources.given_anchors @ slope) + float(share @ history) ** 2
+    return end - bias + sure * float(np.sqrt(max(variance, 0.0) + (UNSURE_OF_BIAS * bias) ** 2))

@@ -21,7 +21,6 @@ from imop_engine.errors import InvalidInput
 from imop_engine.frontier import efficient_frontier
 from imop_engine.gauge import gauge_of
 from imop_engine.identified_subspace import IdentifiedSubspace
-from imop_engine.inference.bounds import price
 from imop_engine.inference.fit import AT_BOUND, MAD_TO_SD, estimate_noise, some_decisions
 from imop_engine.inference.information import (
     ScoreInformation,
@@ -29,6 +28,7 @@ from imop_engine.inference.information import (
     information,
     supporters,
 )
+from imop_engine.inference.prices import price
 from imop_engine.inference.row_levels import rows_in_doubt
 from imop_engine.problem import Problem
 

@@ -85,6 +85,8 @@ class Identification:
     # what a change of each return that is only bounded does to the others, through the anchors
     response: Matrix | None = None
     levels: RowLevels | None = None  # of what comes under a limit that hardly anybody is below
+    # bounds too far from all known returns to say anything of use: not stated, "not seen"
+    far: NDArray[np.bool_] | None = None
 
     @property
     def step_in_errors(self) -> float:
@@ -100,13 +102,14 @@ class Identification:
         return self.converged and self.step_in_errors <= SETTLED and not self.dead
 
     def to_frame(self) -> pd.DataFrame:
-        """asset, estimate, low, high, status, investors, sentence."""
+        """asset, estimate, low, high, status, investors, sentence; no ends that are not stated."""
+        stated = np.full(len(self.low), True) if self.far is None else ~self.far
         return pd.DataFrame(
             {
                 "asset": list(self.problem.theta_names),
                 "estimate": self.estimate,
-                "low": self.low,
-                "high": self.high,
+                "low": np.where(stated, self.low, np.nan),
+                "high": np.where(stated, self.high, np.nan),
                 "status": list(self.status),
                 "investors": self.investors,
                 "sentence": list(self.sentences),
@@ -217,8 +220,10 @@ def identification(
     levels = row_levels(priced, support.holding, covariance, noise.sd, level)
     if inside is not problem:  # where the other assets may be held, so that they have a price
         priced = information(efficient_frontier(problem, solution.theta), cleaned)
-    bounds = return_bounds(priced, cleaned, covariance, noise.sd, level)
-    sources = Sources(covariance, given.covariance, given.anchors, given.ways, simulated.bias)
+    sources = Sources.of(covariance, given, simulated.bias)
+    rows_of_one = 1.0 if clusters is None else len(Y) / len(np.unique(clusters))
+    accounts = (Y,) if reported is None else (Y, reported)
+    bounds = return_bounds(priced, accounts, sources, noise.sd, level, rows_of_one)
     return report(
         problem, r, solution, counts, subspace, sources, bounds, noise, float(level),
         levels=levels,
@@ -399,6 +404,8 @@ def report(
     faint = estimated & (counts.informing < least_investors(counts.total))
     low[faint] = box_low[faint]
     status = _statuses(problem, low, high, anchored, informed, dead, faint, subspace, bounds)
+    far = _far_from_known(np.array(status), r, low, high)
+    status = tuple("not seen" if of else one for one, of in zip(status, far, strict=True))
     investors = np.where(informed, counts.informing, bounds.investors).astype(np.int64)
     names = problem.theta_names
     # what only the box of possible returns ends is open
@@ -407,7 +414,7 @@ def report(
         say.asset_sentence(
             say.KnownReturn(
                 names[i], status[i], r[i], ends[0][i], ends[1][i], int(investors[i]),
-                int(counts.holding[i]), bool(dead[i]), levels.of_asset(i),
+                int(counts.holding[i]), bool(dead[i]), levels.of_asset(i), bool(far[i]),
             ),
             counts.total, level, gauge.undetermined,
         )
@@ -420,7 +427,7 @@ def report(
         say.direction_sentences(subspace.open_directions, names, solution.theta),
         subspace.open_directions, tuple(names[i] for i in np.flatnonzero(dead)), gauge,
         _anchor_notes(names, anchored & ~informed, subspace, high - low, half), level,
-        sources, dispersion, subspace.response * uninformed, levels,
+        sources, dispersion, subspace.response * uninformed, levels, far,
     )  # fmt: skip
 
 
@@ -439,6 +446,22 @@ def _anchor_notes(
     if leaning.size:
         notes.append(say.leaning_anchors([names[i] for i in leaning]))
     return tuple(notes)
+
+
+def _far_from_known(
+    status: NDArray[np.str_], r: Vector, low: Vector, high: Vector
+) -> NDArray[np.bool_]:
+    """Bounds further from all known returns than those are from one another."""
+    known = np.isin(status, ("identified", "anchored", "relative"))
+    if known.sum() < 2:
+        return np.zeros(len(r), bool)
+    least, most = float(r[known].min()), float(r[known].max())
+    near, far = least - (most - least), most + (most - least)
+    result: NDArray[np.bool_] = np.zeros(len(r), bool)
+    for end, other in ((high, "above"), (low, "below")):
+        of_end = np.isin(status, (f"bounded {other}", "bounded"))
+        result |= of_end & ((end < near) | (end > far))
+    return result
 
 
 def _statuses(

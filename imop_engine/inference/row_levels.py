@@ -4,8 +4,8 @@ Where a limit holds for nearly everybody, its assets are known against one anoth
 is open: returns r + c g, with g the limit's coefficients, give the same portfolios as long as no
 investor's multiplier of the limit becomes negative. The multiplier over lam, the price of the
 limit, is what the level may fall by for that investor; nothing but the box says how far it may
-rise. As for single assets (bounds.py), each investor's price is moved outwards by as many of its
-standard errors as make all of them right at once, and the tightest counts.
+rise. Each investor's price (prices.py) is moved outwards by as many of its standard errors as make
+all of them right at once, and the tightest counts.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
 from imop_engine.inference.binding_rows import STILL, clear_of_rows, holding_of_rows
-from imop_engine.inference.bounds import row_prices
 from imop_engine.inference.information import Place, ScoreInformation
+from imop_engine.inference.prices import row_prices
 from imop_engine.problem import Problem
 
 # Returns that a level moves by less than this share of what it moves others by stay where they are.

@@ -27,11 +27,13 @@ class GivenErrors:
         covariance: from the error of the covariance of the history.
         anchors: from the error of the anchors.
         ways: from not knowing which errors investors make.
+        periods: how many the history has that the covariance comes from; None: it is exact.
     """
 
     covariance: Matrix | None = None
     anchors: Matrix | None = None
     ways: Matrix | None = None
+    periods: float | None = None
 
 
 NO_ERRORS: Final = GivenErrors()
@@ -48,6 +50,7 @@ class Sources:
         ways: from not knowing which errors investors make; None: known.
         bias: what errors in holdings or beliefs add to the estimate, as a simulation finds it;
             it counts as a standard error, too.
+        periods: how many the history has that the covariance comes from; None: it is exact.
     """
 
     sample: Matrix
@@ -55,6 +58,18 @@ class Sources:
     anchors: Matrix | None
     ways: Matrix | None
     bias: Vector
+    periods: float | None = None
+
+    @classmethod
+    def of(cls, sample: Matrix, given: GivenErrors, bias: Vector) -> Sources:
+        """What the portfolios leave open, and what the analyst brought.
+
+        Args:
+            sample: from which investors were seen.
+            given: how far covariance and anchors are known.
+            bias: what errors add to the estimate, as a simulation finds it.
+        """
+        return cls(sample, given.covariance, given.anchors, given.ways, bias, given.periods)
 
     @property
     def given_anchors(self) -> Matrix:

@@ -7,7 +7,6 @@ background, no font, no page width. Colours and titles are in style.py.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -45,13 +44,10 @@ __all__ = [
     "IMPLIED",
     "TRUE",
     "VERMILLION",
-    "error_chart",
     "frontier_chart",
     "frontier_lines",
     "loss_chart",
-    "returns_chart",
     "returns_height",
-    "weight_chart",
 ]
 
 
@@ -172,127 +168,9 @@ def frontier_lines(curves: pd.DataFrame, period: str = "per year") -> list[alt.C
     ]
 
 
-def weight_chart(bins: pd.DataFrame) -> alt.LayerChart:
-    """How the investors' weights are distributed: the true ones as bars, the inferred outlined.
-
-    `bins` has series, low, high and share, as `frames.weight_bins` makes it.
-    """
-    x = alt.X("low:Q", title="weight on return (0: least risk, 1: most return)")
-    x = x.scale(domain=[0, 1], nice=False).bin("binned").axis(format=".1f")
-    y = alt.Y("share:Q", title="share of investors (%)").axis(format="%").stack(None)
-    tooltip = [
-        alt.Tooltip("series:N", title="weights"),
-        alt.Tooltip("low:Q", title="from", format=".3f"),
-        alt.Tooltip("high:Q", title="to", format=".3f"),
-        alt.Tooltip("share:Q", title="share", format=".1%"),
-    ]
-    looks: dict[str, dict[str, Any]] = {
-        TRUE: {"opacity": 0.45},
-        ESTIMATED: {"filled": False, "strokeWidth": 2.5},
-    }
-    layers = [
-        alt.Chart(bins[bins["series"] == series])
-        .mark_bar(**look)
-        .encode(x=x, x2="high:Q", y=y, color=series_colour(bins["series"]), tooltip=tooltip)
-        for series, look in looks.items()
-        if (bins["series"] == series).any()
-    ]
-    return titled(
-        layers,
-        "Investors by weight on return (% of investors)",
-        "Near 0: little risk wanted; near 1: much return",
-    )
-
-
-def returns_chart(returns: pd.DataFrame, *, period: str = "per year") -> alt.LayerChart:
-    """Each asset's estimated return, joined to the true one where it is known.
-
-    `returns` has asset and estimate, and where the truth is known true and error.
-    """
-    known = "true" in returns.columns
-    order = returns["asset"].tolist()
-    y = alt.Y("asset:N", title=None, sort=order).axis(labelOverlap=False)
-    tooltip = [
-        alt.Tooltip("asset:N", title="asset"),
-        alt.Tooltip("estimate:Q", title="estimated", format=".2%"),
-    ]
-    if known:
-        tooltip += [
-            alt.Tooltip("true:Q", title="true", format=".2%"),
-            alt.Tooltip("error:Q", title="error", format="+.2%"),
-        ]
-    title = f"expected return (% {period})"
-    x = alt.X("value:Q", title=title).axis(format="%").scale(zero=False)
-    marks = [ESTIMATED] if not known else [TRUE, ESTIMATED]
-    column = {ESTIMATED: "estimate", TRUE: "true"}
-    layers: list[alt.Chart] = []
-    if known:
-        layers.append(
-            alt.Chart(returns)
-            .mark_rule(color=GREY, strokeWidth=2)
-            .encode(
-                x=alt.X("estimate:Q", title=title).axis(format="%").scale(zero=False),
-                x2="true:Q",
-                y=y,
-                tooltip=tooltip,
-            )
-        )
-    for series in marks:
-        part = returns.assign(series=series, value=returns[column[series]])
-        look: dict[str, Any] = (
-            {"shape": "diamond", "filled": False, "size": 130, "strokeWidth": 2.5}
-            if series == TRUE
-            else {"shape": "circle", "filled": True, "size": 70}
-        )
-        layers.append(
-            alt.Chart(part)
-            .mark_point(opacity=1.0, **look)
-            .encode(x=x, y=y, color=series_colour(pd.Series(marks)), tooltip=tooltip)
-        )
-    return titled(
-        layers,
-        f"Expected returns by asset (% {period})",
-        "The grey bar between the two marks is the error" if known else "Estimated from holdings",
-    ).properties(height=returns_height(len(returns)))
-
-
 def returns_height(assets: int) -> int:
     """Height at which that many assets have a line each and every name is readable."""
     return rows_height(assets)
-
-
-def error_chart(trail: pd.DataFrame) -> alt.LayerChart:
-    """The error of the estimate while the investors came in, one after another.
-
-    `trail` has round, measure ("raw" or "aligned") and error.
-    """
-    measures = ["raw", "aligned"]
-    # Colour and dash share one legend, so both must describe it in the same words.
-    key = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, padding=0, offset=4)
-    colour = alt.Color("measure:N", title=None, legend=key).scale(
-        domain=measures, range=[BLUE, GREEN]
-    )
-    dash = alt.StrokeDash("measure:N", title=None, legend=key).scale(
-        domain=measures, range=[[1, 0], [5, 3]]
-    )
-    # A logarithm has no zero, so an exact hit is left out.
-    base = alt.Chart(trail[trail["error"] > 0]).encode(
-        x=alt.X("round:Q", title="investors seen").axis(format=",d"),
-        y=alt.Y("error:Q", title="distance from the truth (log scale)")
-        .scale(type="log")
-        .axis(format="~g"),
-        color=colour,
-        tooltip=[
-            alt.Tooltip("measure:N", title="error"),
-            alt.Tooltip("round:Q", title="investors seen", format=",d"),
-            alt.Tooltip("error:Q", title="distance", format=".5f"),
-        ],
-    )
-    return titled(
-        [base.mark_line(strokeWidth=2.5).encode(strokeDash=dash), base.mark_circle(size=24)],
-        "Error of the estimate (distance in return per year)",
-        "Aligned: after the best shift and scale",
-    )
 
 
 # Zeros are hard to count: what is small is written as a power of ten.

@@ -65,15 +65,6 @@ def cloud(problem: Problem, theta: ArrayLike, portfolios: ArrayLike) -> pd.DataF
     )
 
 
-def with_holders(returns: pd.DataFrame, portfolios: ArrayLike) -> pd.DataFrame:
-    """The table of returns with a column held_by: the share of investors who hold each asset.
-
-    What nobody holds leaves no trace in the portfolios: its estimate is then at best a bound.
-    """
-    held = np.asarray(portfolios, dtype=np.float64) >= HELD_FROM
-    return returns.assign(held_by=held.mean(axis=0))
-
-
 def weight_edges(grid: int | None) -> FloatArray:
     """Edges of histogram bins on [0, 1], about BIN_WIDTH wide.
 

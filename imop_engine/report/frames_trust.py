@@ -18,7 +18,6 @@ from imop_engine.study.outcome import KNOWN
 
 CHECKS: Final = ("name", "severity", "sentence", "remedy")
 DIFFERENCES: Final = ("asset", "other", "difference", "low", "high")
-RANKS: Final = ("asset", "rank", "low", "high")
 CHANGES_SHOWN: Final = 5
 # What each source is called on a page.
 SOURCE_WORDS: Final = {

@@ -54,7 +54,7 @@ FEWEST: Final = 2  # investors, for a study of the sample
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class LearnedPopulation:
     """What was learned from a population.
 
     Args:
@@ -143,7 +143,7 @@ def learn_population(
     sampled: int = SAMPLED,
     enough: float = SMALL_IN_ERRORS,
     tell: Tell = lambda stage, done, total: None,
-) -> Population:
+) -> LearnedPopulation:
     """Learn what a population believes, and assign every investor a weight.
 
     Args:
@@ -217,7 +217,7 @@ def learn_population(
         )
     known = population_identification(study, choices, settled, said)
     clock.took("intervals")
-    return Population(
+    return LearnedPopulation(
         study, settled, known, convex, said, total, refused, examples, tuple(lots), choices.limit,
         clock.found, workers.name,
     )  # fmt: skip

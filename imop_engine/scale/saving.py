@@ -17,7 +17,7 @@ from imop_engine import manifest
 from imop_engine.frontier import efficient_frontier
 from imop_engine.scale.assigning import FOLDER, WEIGHT_BINS, part_name
 from imop_engine.scale.intervals import noise_of_all, returns_table
-from imop_engine.scale.learn import Population
+from imop_engine.scale.learn import LearnedPopulation
 from imop_engine.scale.settling import SAMPLE, Choices
 from imop_engine.sentences import population as say
 from imop_engine.storage import OURS, save_study
@@ -41,7 +41,7 @@ def is_ours(name: str) -> bool:
     return name in OURS or name.startswith((f"{FOLDER}/part-", f"{SAMPLE_FOLDER}/"))
 
 
-def population_checks(found: Population) -> tuple[Check, ...]:
+def population_checks(found: LearnedPopulation) -> tuple[Check, ...]:
     """Those of the study of the sample, and what concerns everybody, worst first.
 
     Args:
@@ -61,7 +61,7 @@ def population_checks(found: Population) -> tuple[Check, ...]:
     return tuple(sorted(checks, key=lambda one: order[one.severity]))
 
 
-def population_document(found: Population, command: str = "") -> dict[str, Any]:
+def population_document(found: LearnedPopulation, command: str = "") -> dict[str, Any]:
     """What run.json holds of a population.
 
     Args:
@@ -109,7 +109,7 @@ def population_document(found: Population, command: str = "") -> dict[str, Any]:
     return told
 
 
-def _figures(found: Population) -> dict[str, Any]:
+def _figures(found: LearnedPopulation) -> dict[str, Any]:
     counts = found.said.weights
     middle = (np.cumsum(counts) >= 0.5 * counts.sum()).argmax() if counts.sum() else 0
     return {
@@ -125,7 +125,7 @@ def _figures(found: Population) -> dict[str, Any]:
     }
 
 
-def sentences(found: Population) -> list[str]:
+def sentences(found: LearnedPopulation) -> list[str]:
     """What a person reads first.
 
     Args:
@@ -146,7 +146,7 @@ def sentences(found: Population) -> list[str]:
     return [one for one in told if one]
 
 
-def write_population(found: Population, folder: Path, command: str = "") -> None:
+def write_population(found: LearnedPopulation, folder: Path, command: str = "") -> None:
     """Write all but the investors, who are there already.
 
     Args:

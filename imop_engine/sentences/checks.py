@@ -9,16 +9,16 @@ from imop_engine.sentences.numbers import explained, percent
 SIGN_OPEN = 0.5  # error of the anchors' difference, as a share of it: two standard errors apart
 
 
-class Finding(NamedTuple):
+class CheckText(NamedTuple):
     """What is the matter, and what helps."""
 
     sentence: str
     remedy: str
 
 
-def unexplained(share: float) -> Finding:
+def unexplained(share: float) -> CheckText:
     """One frontier explains little of what investors hold."""
-    return Finding(
+    return CheckText(
         sentence=(
             f"One common frontier explains {explained(max(share, 0.0))} of the differences between "
             "the portfolios, judged on investors it was not fitted to; the rest is tilt, "
@@ -31,10 +31,10 @@ def unexplained(share: float) -> Finding:
     )
 
 
-def unexplained_here(share: float) -> Finding:
+def unexplained_here(share: float) -> CheckText:
     """One frontier explains little even of the portfolios it was fitted to."""
     little = explained(share)
-    return Finding(
+    return CheckText(
         sentence=(
             f"The estimated frontier explains {little} of the differences between the portfolios "
             "that it was learned from."
@@ -46,9 +46,9 @@ def unexplained_here(share: float) -> Finding:
     )
 
 
-def not_together() -> Finding:
+def not_together() -> CheckText:
     """The stream's end alone."""
-    return Finding(
+    return CheckText(
         sentence=(
             "The portfolios were learned from one after the other and not fitted together: nobody "
             "was set aside, no other error model was tried, and the intervals leave out the "
@@ -58,14 +58,14 @@ def not_together() -> Finding:
     )
 
 
-def below_baseline(share: float, baseline: float) -> Finding:
+def below_baseline(share: float, baseline: float) -> CheckText:
     """No way of learning explains more than reversing the average portfolio.
 
     Args:
         share: explained out of sample by the best way.
         baseline: the same by the implied returns.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"Learning explains {explained(share)} of the differences between portfolios out of "
             f"sample, the implied returns of the average portfolio {explained(baseline)}; so the "
@@ -78,7 +78,7 @@ def below_baseline(share: float, baseline: float) -> Finding:
     )
 
 
-def outliers(count: int, total: int, limit: float, without_tilts: bool = False) -> Finding:
+def outliers(count: int, total: int, limit: float, without_tilts: bool = False) -> CheckText:
     """Investors were set aside.
 
     Args:
@@ -88,7 +88,7 @@ def outliers(count: int, total: int, limit: float, without_tilts: bool = False) 
         without_tilts: whether distances are those without each investor's own tilt.
     """
     how = ", their owners' tilts taken off," if without_tilts else ""
-    return Finding(
+    return CheckText(
         sentence=(
             f"{count:,} of {total:,} portfolios are{how} further than {percent(limit)} of wealth "
             "from the frontier that explains the others, and were set aside; the table of returns "
@@ -101,7 +101,7 @@ def outliers(count: int, total: int, limit: float, without_tilts: bool = False) 
     )
 
 
-def outliers_kept(count: int, total: int, limit: float) -> Finding:
+def outliers_kept(count: int, total: int, limit: float) -> CheckText:
     """Outliers take part, because nobody was to be set aside.
 
     Args:
@@ -109,7 +109,7 @@ def outliers_kept(count: int, total: int, limit: float) -> Finding:
         total: of how many.
         limit: their least distance from the frontier, fractions of wealth.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"{count:,} of {total:,} portfolios are further than {percent(limit)} of wealth from "
             "the frontier, and take part all the same: a few of them can move every return."
@@ -118,7 +118,7 @@ def outliers_kept(count: int, total: int, limit: float) -> Finding:
     )
 
 
-def outliers_believed(count: int, total: int, limit: float) -> Finding:
+def outliers_believed(count: int, total: int, limit: float) -> CheckText:
     """Outliers take part, because the estimate that explains best sets nobody aside.
 
     Args:
@@ -126,7 +126,7 @@ def outliers_believed(count: int, total: int, limit: float) -> Finding:
         total: of how many.
         limit: their least distance from the frontier, fractions of wealth.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"{count:,} of {total:,} portfolios are further than {percent(limit)} of wealth from "
             "the frontier, and take part all the same: the estimate that explains the others best "
@@ -139,13 +139,13 @@ def outliers_believed(count: int, total: int, limit: float) -> Finding:
     )
 
 
-def singular(smallest: float) -> Finding:
+def singular(smallest: float) -> CheckText:
     """A covariance that is not positive definite.
 
     Args:
         smallest: its smallest eigenvalue.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             "Some mix of the assets has no risk at all by this covariance (its smallest "
             f"eigenvalue is {smallest:.1e}), so efficient portfolios cannot be told apart."
@@ -154,14 +154,14 @@ def singular(smallest: float) -> Finding:
     )
 
 
-def months_left_out(used: int, total: int) -> Finding:
+def months_left_out(used: int, total: int) -> CheckText:
     """Periods in which an asset has no return are left out.
 
     Args:
         used: periods that are used.
         total: periods of the history.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"Only {used:,} of {total:,} periods are used, because in the others some asset has no "
             "return."
@@ -170,7 +170,7 @@ def months_left_out(used: int, total: int) -> Finding:
     )
 
 
-def serial(correlation: float, fitted: bool, known: bool) -> Finding:
+def serial(correlation: float, fitted: bool, known: bool) -> CheckText:
     """Residuals of neighbours on the frontier are alike.
 
     Args:
@@ -185,7 +185,7 @@ def serial(correlation: float, fitted: bool, known: bool) -> Finding:
     if not fitted and not known:
         helps = "Give the return history, so that the covariance can be corrected; or give the "
         helps += "limits that investors are under, or learn from groups of them"
-    return Finding(
+    return CheckText(
         sentence=(
             "Investors with similar risk depart from the frontier in the same direction "
             f"(correlation {correlation:.2f}; errors would give 0): something systematic is at "
@@ -195,13 +195,13 @@ def serial(correlation: float, fitted: bool, known: bool) -> Finding:
     )
 
 
-def beliefs(dispersion: float) -> Finding:
+def beliefs(dispersion: float) -> CheckText:
     """Investors do not believe the same.
 
     Args:
         dispersion: standard deviation of beliefs between investors, return a year.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             "Investors do not believe the same: expected returns differ between them by "
             f"{percent(dispersion)} a year (standard deviation, given the anchors). The estimate "
@@ -211,15 +211,35 @@ def beliefs(dispersion: float) -> Finding:
     )
 
 
-def few_investors(count: int) -> Finding:
+def few_investors(count: int) -> CheckText:
     """Too few investors."""
-    return Finding(
+    return CheckText(
         sentence=f"Only {count} investors take part; intervals rest on large numbers.",
         remedy="Add investors, or take the intervals for the least that is open.",
     )
 
 
-def few_periods(periods: float, assets: int, per_year: int) -> Finding:
+def single_asset(count: int, total: int) -> CheckText:
+    """Most portfolios are one asset alone.
+
+    Args:
+        count: Portfolios of a single asset.
+        total: All portfolios.
+    """
+    return CheckText(
+        sentence=(
+            f"{count:,} of {total:,} portfolios hold a single asset: such a portfolio says which "
+            "asset its investor prefers and not by how much. The returns rest on the other "
+            f"{total - count:,}."
+        ),
+        remedy=(
+            "Look whether the file has every position and not only each investor's first; add "
+            "investors who hold several assets."
+        ),
+    )
+
+
+def few_periods(periods: float, assets: int, per_year: int) -> CheckText:
     """The covariance comes from a short history.
 
     Args:
@@ -230,7 +250,7 @@ def few_periods(periods: float, assets: int, per_year: int) -> Finding:
     unit = {12: "months", 1: "years", 4: "quarters", 52: "weeks", 252: "days"}.get(
         per_year, "periods"
     )
-    return Finding(
+    return CheckText(
         sentence=(
             f"The covariance of {assets} assets is known as well as from {periods:.0f} {unit} "
             "without gaps, which is little: its error is in the intervals, and may be larger than "
@@ -240,7 +260,7 @@ def few_periods(periods: float, assets: int, per_year: int) -> Finding:
     )
 
 
-def anchors_loose(error: float) -> Finding:
+def anchors_loose(error: float) -> CheckText:
     """The anchors hardly fix the scale.
 
     Args:
@@ -252,7 +272,7 @@ def anchors_loose(error: float) -> Finding:
             ". Which of the two returns more is not sure either, as they are less than two "
             "standard errors apart: ranks hold only if they are the right way round."
         )
-    return Finding(
+    return CheckText(
         sentence=(
             f"The anchors fix the scale of the returns only to ± {percent(error)} (one standard "
             f"error): levels and risk aversions hang on it{rest}"
@@ -261,9 +281,9 @@ def anchors_loose(error: float) -> Finding:
     )
 
 
-def anchors_reversed() -> Finding:
+def anchors_reversed() -> CheckText:
     """The anchors have the returns the wrong way round."""
-    return Finding(
+    return CheckText(
         sentence=(
             "The two anchors contradict the portfolios: what they call the better asset is what "
             "investors hold as if it were the worse one. No scale fits both, and the levels mean "
@@ -273,7 +293,7 @@ def anchors_reversed() -> Finding:
     )
 
 
-def capped(share: float, value: float) -> Finding:
+def capped(share: float, value: float) -> CheckText:
     """Holdings pile up where no limit was given.
 
     Args:
@@ -281,7 +301,7 @@ def capped(share: float, value: float) -> Finding:
         value: where, a fraction of wealth; 0 where it differs between investors.
     """
     if value:
-        return Finding(
+        return CheckText(
             sentence=(
                 f"Holdings pile up at {percent(value)}: {share:.1f} an investor more than the "
                 "frontier puts there, and than are held just beside it. That looks like a cap that "
@@ -292,7 +312,7 @@ def capped(share: float, value: float) -> Finding:
                 "those who are not."
             ),
         )
-    return Finding(
+    return CheckText(
         sentence=(
             f"{percent(share)} more investors than the frontier explains hold equal amounts of "
             "their largest assets. That looks like caps of their own."
@@ -301,7 +321,7 @@ def capped(share: float, value: float) -> Finding:
     )
 
 
-def largest_only(count: int, share: float, completed: bool) -> Finding:
+def largest_only(count: int, share: float, completed: bool) -> CheckText:
     """Nobody holds more than a few assets.
 
     Args:
@@ -309,7 +329,7 @@ def largest_only(count: int, share: float, completed: bool) -> Finding:
         share: of investors who hold just that many.
         completed: whether what is left out was completed by the estimate.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"Nobody holds more than {count} assets and {percent(share)} hold exactly {count}: "
             "these look like the largest holdings only, rescaled to the whole. "
@@ -324,14 +344,14 @@ def largest_only(count: int, share: float, completed: bool) -> Finding:
     )
 
 
-def small_dropped(least: float, completed: bool) -> Finding:
+def small_dropped(least: float, completed: bool) -> CheckText:
     """Small positions are missing.
 
     Args:
         least: no holding is below this, fractions of wealth.
         completed: whether they were completed by the estimate.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"There is no holding below {percent(least)}: small positions seem to have been left "
             + (
@@ -344,9 +364,9 @@ def small_dropped(least: float, completed: bool) -> Finding:
     )
 
 
-def rounded(step: float) -> Finding:
+def rounded(step: float) -> CheckText:
     """Holdings are reported coarsely."""
-    return Finding(
+    return CheckText(
         sentence=(
             f"Holdings are reported in steps of {percent(step)}; that is taken into account as an "
             "error, but small holdings are lost in it."
@@ -355,7 +375,7 @@ def rounded(step: float) -> Finding:
     )
 
 
-def shared_tilt(name: str, share: float, left: float) -> Finding:
+def shared_tilt(name: str, share: float, left: float) -> CheckText:
     """Everybody keeps something in one asset.
 
     Args:
@@ -363,7 +383,7 @@ def shared_tilt(name: str, share: float, left: float) -> Finding:
         share: of wealth that everybody keeps in it.
         left: squared distances to the frontier with that over those without it.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"Portfolios look as if everybody kept {percent(share)} of wealth in {name}, whatever "
             f"they prefer, and chose the rest: without that, {percent(1.0 - left)} of the squared "
@@ -377,9 +397,9 @@ def shared_tilt(name: str, share: float, left: float) -> Finding:
     )
 
 
-def own_tilt(share: float) -> Finding:
+def own_tilt(share: float) -> CheckText:
     """Departures last from date to date."""
-    return Finding(
+    return CheckText(
         sentence=(
             f"{percent(share)} of what the frontier leaves unexplained is the same for an "
             "investor at all dates: a tilt of their own, not error. Intervals count each "
@@ -392,14 +412,14 @@ def own_tilt(share: float) -> Finding:
     )
 
 
-def tilts_taken_off(lasting: float, sd: float) -> Finding:
+def tilts_taken_off(lasting: float, sd: float) -> CheckText:
     """Each investor has a tilt of her own, which was taken off.
 
     Args:
         lasting: share of the departures' variance that is the same at all dates.
         sd: of a tilt in a single holding, fractions of wealth.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"{percent(lasting)} of how portfolios depart from the frontier is the same for an "
             f"investor at all dates: a tilt of their own, {percent(sd)} of wealth in a holding "
@@ -413,7 +433,7 @@ def tilts_taken_off(lasting: float, sd: float) -> Finding:
     )
 
 
-def duplicates(investors: int, portfolios: int) -> Finding:
+def duplicates(investors: int, portfolios: int) -> CheckText:
     """The same portfolio again.
 
     Args:
@@ -421,7 +441,7 @@ def duplicates(investors: int, portfolios: int) -> Finding:
         portfolios: how many such portfolios there are.
     """
     what = "one portfolio" if portfolios == 1 else f"{portfolios:,} portfolios"
-    return Finding(
+    return CheckText(
         sentence=(
             f"{investors:,} investors hold {what} between them, the same to the last digit (model "
             "portfolios or share classes): intervals count each such portfolio as one decision."
@@ -430,17 +450,17 @@ def duplicates(investors: int, portfolios: int) -> Finding:
     )
 
 
-def at_box(names: str) -> Finding:
+def at_box(names: str) -> CheckText:
     """Estimates at the edge of what was allowed."""
-    return Finding(
+    return CheckText(
         sentence=f"The estimate of {names} is at the edge of the returns allowed.",
         remedy="Widen the bounds on returns, or look at the anchors.",
     )
 
 
-def not_settled() -> Finding:
+def not_settled() -> CheckText:
     """The search did not end."""
-    return Finding(
+    return CheckText(
         sentence=(
             "The search for the estimate did not settle: the portfolios ask for different "
             "returns in different places."
@@ -449,27 +469,27 @@ def not_settled() -> Finding:
     )
 
 
-def few_identified(count: int, total: int) -> Finding:
+def few_identified(count: int, total: int) -> CheckText:
     """Hardly any return is known.
 
     Args:
         count: how many are identified or anchored.
         total: of how many.
     """
-    return Finding(
+    return CheckText(
         sentence=f"Only {count} of {total} returns are known; the others are bounded or not seen.",
         remedy="Give investors who hold more of the assets, or leave those out that nobody holds.",
     )
 
 
-def uncovered(file: str, covered: float) -> Finding:
+def uncovered(file: str, covered: float) -> CheckText:
     """Much of what is held has no return history.
 
     Args:
         file: What the file of portfolios is called.
         covered: The share of its value that has a history.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"{percent(1.0 - covered)} of the value of {file} has no return history: what was "
             "learned speaks of the rest, as if that were all that its owners hold."

@@ -6,11 +6,11 @@ way round; then advice to read an order would contradict what is said of the anc
 
 from __future__ import annotations
 
-from imop_engine.sentences.checks import Finding
+from imop_engine.sentences.checks import CheckText
 from imop_engine.sentences.numbers import percent
 
 
-def noise(away: float, sd: float, limit: float, order_open: bool) -> Finding:
+def noise(away: float, sd: float, limit: float, order_open: bool) -> CheckText:
     """Holdings lie far from the fitted frontier.
 
     Args:
@@ -20,7 +20,7 @@ def noise(away: float, sd: float, limit: float, order_open: bool) -> Finding:
         limit: up to which intervals were seen to hold.
         order_open: whether the anchors may be the wrong way round.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             f"{_away(away)}. The intervals count that as an error of {percent(sd)} in each "
             f"holding; up to {percent(limit)} they were seen to hold in simulated studies, beyond "
@@ -33,7 +33,7 @@ def noise(away: float, sd: float, limit: float, order_open: bool) -> Finding:
     )
 
 
-def noise_in_held(away: float, sd: float, order_open: bool) -> Finding:
+def noise_in_held(away: float, sd: float, order_open: bool) -> CheckText:
     """Departures from the frontier are only in what investors hold.
 
     Args:
@@ -43,7 +43,7 @@ def noise_in_held(away: float, sd: float, order_open: bool) -> Finding:
         order_open: whether the anchors may be the wrong way round.
     """
     ranks = "" if order_open else "; ranks are surer than levels"
-    return Finding(
+    return CheckText(
         sentence=(
             f"{_away(away)}, and yet nobody holds traces of what the frontier leaves out: these "
             f"are errors that grow with the holding, or choices. The intervals take them for "
@@ -54,14 +54,14 @@ def noise_in_held(away: float, sd: float, order_open: bool) -> Finding:
     )
 
 
-def noise_uneven(ratio: float) -> Finding:
+def noise_uneven(ratio: float) -> CheckText:
     """Some investors err far more than others.
 
     Args:
         ratio: relative variance of their squared distances over that of errors of one size, the
             furthest one in a hundred left at its limit.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             "Some investors err more than others: even with the furthest left out of account, "
             f"squared distances to the frontier vary {ratio:.1f} times as much as errors of one "
@@ -77,7 +77,7 @@ def noise_uneven(ratio: float) -> Finding:
 
 def covariance_contradicted(
     asset: str, before: float, after: float, periods: float, order_open: bool
-) -> Finding:
+) -> CheckText:
     """The portfolios are explained by a covariance that the history all but rules out.
 
     Args:
@@ -87,7 +87,7 @@ def covariance_contradicted(
         periods: how many periods the history has.
         order_open: whether the anchors may be the wrong way round.
     """
-    return Finding(
+    return CheckText(
         sentence=(
             "The covariance that explains these portfolios best is one that the history of "
             f"{periods:.0f} periods all but rules out; the volatility of {asset}, say, becomes "

@@ -15,6 +15,7 @@ HEADLINES: Final = {
     "strays": "Outliers are learned from all the same",
     "duplicates": "Several investors hold the same portfolio",
     "investors": "Few investors",
+    "single": "Most portfolios hold a single asset",
     "history": "Short history",
     "covariance": "The covariance cannot be used as it is",
     "refit": "The history speaks against the fitted covariance",

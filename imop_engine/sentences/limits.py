@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from imop_engine.sentences.checks import Finding
+from imop_engine.sentences.checks import CheckText
 from imop_engine.sentences.numbers import percent, percent_cell, points_cell, some
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def no_cap(option: str, cap: float) -> str:
 
 def limits_broken(
     count: int, total: int, limits: Sequence[tuple[str, int, float, float]], errors: float | None
-) -> Finding:
+) -> CheckText:
     """Portfolios break the limits that were given.
 
     Args:
@@ -158,11 +158,11 @@ def limits_broken(
         f"rounding: {'; '.join(named)}."
     )
     if errors is not None:
-        return Finding(
+        return CheckText(
             f"{said} Errors of {percent(errors)} in a holding explain that.",
             "Nothing needs to be done: errors take portfolios over a limit that binds.",
         )
-    return Finding(
+    return CheckText(
         f"{said} The estimate takes such portfolios for errors, and many of them for beliefs.",
         "Correct the limit or leave it out, or learn from those who keep it; investors under other "
         "limits want a mandate of their own.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-Finding = tuple[str, str]  # what is the matter, and what helps
+from imop_engine.sentences.checks import CheckText
 
 
 def method(investors: int, sampled: int, way: str, passes: int, everybody: bool) -> str:
@@ -40,7 +40,7 @@ def took_no_part(aside: int, refused: int, total: int) -> str:
     return f"{' and '.join(said)}; they took no part." if said else ""
 
 
-def refused_rows(refused: int, total: int, row: int, reason: str) -> Finding:
+def refused_rows(refused: int, total: int, row: int, reason: str) -> CheckText:
     """That rows are no portfolios.
 
     Args:
@@ -49,25 +49,25 @@ def refused_rows(refused: int, total: int, row: int, reason: str) -> Finding:
         row: The first of them, from 1.
         reason: Why it is none.
     """
-    return (
+    return CheckText(
         f"{refused:,} of {total:,} rows are no portfolios; the first, row {row:,}, {reason}.",
         "Look for them in the investors' files: status refused, with a reason for each.",
     )
 
 
-def of_the_sample() -> Finding:
+def of_the_sample() -> CheckText:
     """That returns come from the sample alone."""
     sentence = (
         "The files hide some of what investors hold, or they keep tilts of their own, which is "
         "made good one investor at a time: the returns are those of the sample, not of everybody."
     )
-    return (
+    return CheckText(
         sentence,
         "Take a larger sample (--sample 20000), or files that hold every position.",
     )
 
 
-def not_settled(left: float) -> Finding:
+def not_settled(left: float) -> CheckText:
     """That the equations of everybody were not solved.
 
     Args:
@@ -77,7 +77,7 @@ def not_settled(left: float) -> Finding:
         f"The equations of all investors were not solved: they still ask for {left:.2g} standard "
         "errors."
     )
-    return (
+    return CheckText(
         sentence,
         "Take a larger sample (--sample 20000): it is where the search begins.",
     )

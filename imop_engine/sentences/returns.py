@@ -29,6 +29,7 @@ class KnownReturn(NamedTuple):
     dead: bool  # held, but the estimate explains none of that
     # whose assets' common level is open, and moves this return; ends are infinite at the box then
     limits: tuple[str, ...] = ()
+    far: bool = False  # what bounds it is too far from all known returns to be of use
 
 
 def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: str) -> str:
@@ -43,7 +44,7 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
     Returns:
         One sentence or two.
     """
-    name, status, estimate, low, high, investors, holders, dead, limits = known
+    name, status, estimate, low, high, investors, holders, dead, limits, far = known
     does = "does" if holders == 1 else "do"
     few = f" ({holders} {does}, too few or too little to go by)" if holders else ""
     without = total - holders
@@ -91,6 +92,16 @@ def asset_sentence(known: KnownReturn, total: int, level: float, undetermined: s
             f"and the estimate of {percent(estimate)} explains none of that. Where a limit fixes "
             "what is held of it, loosen that; else start from the history, or learn at a higher "
             "rate."
+        )
+    if far:
+        why = (
+            f"{without} of {total} investors do not hold it, which rules"
+            if np.isinf(low)
+            else ("holdings at its cap rule")
+        )
+        return (
+            f"The portfolios say nothing of use about {name}: {why} out only returns far from all "
+            "that are known."
         )
     if holders:
         return (

@@ -190,6 +190,7 @@ def estimate_study(
         _history_error(found, joint, Y, periods),
         None if errors is None else to_anchors @ errors @ to_anchors.T,
         _disagreement(found, joint) if own is None else own.covariance,
+        periods,
     )
     return StudyEstimate(found, joint, clusters, given, explained, periods, errors, adjusted)
 

@@ -34,6 +34,8 @@ from imop_engine.study.steps import make_problem, steps_of
 
 # Sources of error that can make mandates differ: the anchors are the same for all.
 NOT_SHARED: Final = ("sample", "model", "noise", "history")
+# Statuses of returns of which a mandate says a bound at most.
+ABOVE, BELOW, BETWEEN, NOT_SEEN = OPEN = ("bounded above", "bounded below", "bounded", "not seen")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,13 @@ class MandateStudies:
         found: dict[str, Any] = {"asset": rows[0]["asset"]}
         tells = [study for row, study in self._with_studies(rows) if row["status"] == "identified"]
         anchored = [row for row in rows if row["status"] == "anchored"]
+        statuses = {row["status"] for row in rows}
+        if statuses <= set(OPEN) and statuses != {NOT_SEEN}:
+            low, high, status = _bounds_of_most(rows)
+            return found | {
+                "estimate": np.nan, "low": low, "high": high, "status": status, "mandates": 0,
+                "probability": np.nan,
+            }  # fmt: skip
         together = self.combined
         if anchored or together is None or not together.known()[place]:
             low, high = _within(rows)
@@ -229,7 +238,31 @@ def _error(portfolio: Vector, covariance: Any) -> float:
     return 0.0 if covariance is None else float(np.sqrt(portfolio @ covariance @ portfolio))
 
 
+def _bounds_of_most(rows: list[Any]) -> tuple[float, float, str]:
+    """Either bound by the mandate in which most investors give one.
+
+    Each is right with the study's confidence. The tightest of several would be right less often,
+    and which one it is depends on errors; how many investors there are does not.
+
+    Args:
+        rows: of one return, by mandates none of which says more than a bound.
+    """
+    most: dict[str, Any] = {}
+    for end, status in (("low", BELOW), ("high", ABOVE)):
+        bounding = [row for row in rows if row["status"] in (status, BETWEEN)]
+        if bounding:
+            most[end] = max(bounding, key=lambda row: int(row["investors"]))
+    if len(most) == 1:
+        (one,) = most.values()
+        return float(one["low"]), float(one["high"]), str(one["status"])
+    low, high = float(most["low"]["low"]), float(most["high"]["high"])
+    # what contradicts itself says nothing
+    return (low, high, BETWEEN) if low <= high else (np.nan, np.nan, NOT_SEEN)
+
+
 def _status(rows: list[Any]) -> str:
-    """Bounded where any mandate bounds it, then relative, else as the first has it."""
-    statuses = [str(row["status"]) for row in rows]
-    return next((one for one in ("bounded", "relative") if one in statuses), statuses[0])
+    """As the mandates have it that say more than "not seen"; bounds from either side: bounded."""
+    said = {str(row["status"]) for row in rows} - {"not seen"}
+    if len(said) > 1:
+        return "bounded" if any(one.startswith("bounded") for one in said) else "relative"
+    return said.pop() if said else "not seen"

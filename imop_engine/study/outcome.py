@@ -107,11 +107,6 @@ class Study:
         return limit_prices(self.problem.covariance, self.theta, limits, self.problem.names)
 
     @cached_property
-    def historical_frontier(self) -> Frontier:
-        """The frontier of somebody who believes that history repeats itself."""
-        return efficient_frontier(self.problem, self.data.expected_returns.to_numpy())
-
-    @cached_property
     def identification(self) -> Any:
         """What the portfolios can and cannot tell; None where that cannot be said."""
         return self._identified[0]

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from imop_engine import gate
 from imop_engine.arguments import Matrix, Vector, broadcast
 from imop_engine.errors import InvalidInput
 from imop_engine.inference.anchor_choice import AnchorCandidate, AnchorChoice, anchor_choice
@@ -68,6 +69,7 @@ class StudyScore:
     explained_without: float
 
 
+@gate.public("imop_engine.study.scoring")
 def score_study(
     study: Study, scores: Sequence[float], anchors: Mapping[str, float] | None = None
 ) -> StudyScore:

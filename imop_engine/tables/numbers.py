@@ -94,7 +94,6 @@ _POINT_BODY, _POINT_TELLS = _shape(r"\.", ",")
 _COMMA_BODY, _COMMA_TELLS = _shape(",", r"\.")
 BODY: Final = {POINT: _POINT_BODY, COMMA: _COMMA_BODY}
 TELLS: Final = {POINT: _POINT_TELLS, COMMA: _COMMA_TELLS}
-OPEN: Final = rf"{LEFT}[1-9]\d{{0,2}}[.,]\d{{3}}{RIGHT}"
 OPEN_COMMA: Final = rf"{LEFT}[1-9]\d{{0,2}},\d{{3}}{RIGHT}"
 
 

@@ -1,4 +1,4 @@
-"""Portfolios of one file or of thousands, cut into parts that are read apart: `portfolio_parts`.
+"""Portfolios of one file or of thousands, cut into parts that are read apart.
 
 A part says where its rows are and holds none of them, so that it costs nothing to send: whoever
 gets it reads the rows itself, a chunk at a time. An array in memory can be cut the same way; then
@@ -128,48 +128,22 @@ def _matching(pattern: str) -> Iterator[Path]:
     yield from fixed.glob(str(place.relative_to(fixed)))
 
 
-def portfolio_parts(
-    where: str | Path,
-    assets: Sequence[str],
-    also: Sequence[str] = (),
-    most_rows: int = PART_ROWS,
-) -> tuple[Part, ...]:
-    """Cut files of portfolios into parts; of Parquet only the ends are read, of CSV a column.
-
-    Args:
-        where: a Parquet or CSV file, a folder of such files, or a pattern as "clients/*.parquet".
-        assets: the columns that every file must have.
-        also: other such columns.
-        most_rows: of a part, as far as row groups allow; a CSV file is one part.
-
-    Returns:
-        The parts, in the order of the files' names; their rows are numbered through.
-    """
-    found: list[Part] = []
-    first = 0
-    for file in portfolio_files(where):
-        for part in file_parts(file, [*assets, *also], first, most_rows):
-            found.append(part)
-            first += part.rows
-    return tuple(found)
-
-
-def file_parts(
-    file: Path, columns: Sequence[str], first: int = 0, most_rows: int = PART_ROWS
-) -> list[Part]:
-    """The parts of one file.
+def file_parts(file: Path, columns: Sequence[str], most_rows: int = PART_ROWS) -> list[Part]:
+    """The parts of one file; of Parquet only the end is read, of CSV a column.
 
     Args:
         file: Parquet or CSV.
         columns: what it must have.
-        first: number of its first row among all portfolios.
-        most_rows: of a part, as far as row groups allow.
+        most_rows: of a part, as far as row groups allow; a CSV file is one part.
+
+    Returns:
+        The parts; their rows are numbered through from the file's first.
     """
     name, path = file.name, str(file.resolve())
     try:
         if not is_parquet(file):
             rows = sum(len(batch) for batch in batches(file, [columns[0]], CHUNK_ROWS))
-            return [Part(name, path, first, rows)]
+            return [Part(name, path, 0, rows)]
         with pq.ParquetFile(file) as source:
             check_columns(file, columns, source.schema_arrow.names)
             sizes = [
@@ -180,7 +154,7 @@ def file_parts(
         reason = str(error).splitlines()[0].rstrip(".")
         raise UnreadableFile(f"{name} cannot be read ({reason}); {INSTEAD}.") from error
     found = []
-    low = 0
+    low = first = 0
     while low < len(sizes):
         high, rows = low + 1, sizes[low]
         while high < len(sizes) and rows + sizes[high] <= most_rows:

@@ -81,15 +81,6 @@ class Roles:
         return tuple(name for name, one in self.of.items() if one == role)
 
 
-def asset_spelling(name: str, assets: Sequence[str]) -> str | None:
-    """Return the asset that a column's name means, spelled as in `assets`.
-
-    >>> asset_spelling("weight_aapl (%)", ["AAPL", "MSFT"])
-    'AAPL'
-    """
-    return AssetNames(assets).spelling(name)
-
-
 class AssetNames:
     """The assets of a history, found by whatever a file calls them.
 

@@ -476,8 +476,10 @@ def common_hint(names: Sequence[str], *others: str) -> str:
 
     >>> common_hint(["AAPL ret %", "MSFT ret %", "3% bond"], "monthly")
     '% ret monthly'
-    >>> common_hint(["IUSA LN Equity", "IWDA LN Equity"]), common_hint(["A ln", "B ln"])
-    ('', 'ln')
+    >>> common_hint(["IUSA LN Equity", "IWDA LN Equity", "EIMI LN Equity"])
+    ''
+    >>> common_hint(["A ln", "B ln", "C ln"])
+    'ln'
     """
     counts = Counter(word for name in names for word in words_of(_TRADED_AT.sub("", name)))
     counts["%"] = sum("%" in name for name in names)

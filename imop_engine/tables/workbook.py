@@ -58,7 +58,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, eq=False)
-class Book:
+class OpenWorkbook:
     """An open workbook: its package, its sheets, and what their cells refer to."""
 
     package: zipfile.ZipFile
@@ -173,7 +173,7 @@ def _check_sizes(
 
 
 @contextmanager
-def _open(file: str, content: bytes) -> Iterator[Book]:
+def _open(file: str, content: bytes) -> Iterator[OpenWorkbook]:
     try:
         book = _book(content)
     except MemoryError:
@@ -189,7 +189,7 @@ def _open(file: str, content: bytes) -> Iterator[Book]:
         book.package.close()
 
 
-def _book(content: bytes) -> Book:
+def _book(content: bytes) -> OpenWorkbook:
     """What openpyxl knows of a workbook, without its sheets: it would read each to measure it."""
     import warnings
 
@@ -209,7 +209,7 @@ def _book(content: bytes) -> Book:
             if part.target in reader.valid_files and "chartsheet" not in part.Type
         )
     about = reader.wb
-    return Book(
+    return OpenWorkbook(
         reader.archive,
         sheets,
         reader.shared_strings,
@@ -220,7 +220,7 @@ def _book(content: bytes) -> Book:
 
 
 def _choose(
-    file: str, book: Book, sheet: str | int | None, limits: ReadingLimits, wanted: Wanted
+    file: str, book: OpenWorkbook, sheet: str | int | None, limits: ReadingLimits, wanted: Wanted
 ) -> tuple[Sheet, str, tuple[str, ...]]:
     """The sheet to read, why, and which others have the same columns."""
     sheets = book.sheets
@@ -276,7 +276,7 @@ def _listed(names: list[str]) -> str:
     return shown + (f" and {len(names) - SHEETS_NAMED:,} more" if names[SHEETS_NAMED:] else "")
 
 
-def _head(file: str, book: Book, sheet: Sheet, limits: ReadingLimits) -> list[Cells]:
+def _head(file: str, book: OpenWorkbook, sheet: Sheet, limits: ReadingLimits) -> list[Cells]:
     """The first rows of a sheet; none where it cannot be read, which is for reading it to say."""
     try:
         with _sheet_rows(file, book, sheet, limits) as rows:
@@ -294,7 +294,7 @@ def _head(file: str, book: Book, sheet: Sheet, limits: ReadingLimits) -> list[Ce
 
 @contextmanager
 def _sheet_rows(
-    file: str, book: Book, sheet: Sheet, limits: ReadingLimits
+    file: str, book: OpenWorkbook, sheet: Sheet, limits: ReadingLimits
 ) -> Iterator[Iterator[Cells]]:
     """The rows of a sheet; its part is closed at the end."""
     reader = SheetReader(

@@ -12,7 +12,7 @@ import pytest
 
 from imop_engine.client_files import client_archive
 from imop_engine.clients.book import ClientBook, ClientOptions
-from imop_engine.clients.compare import compared_beliefs, compared_figures
+from imop_engine.clients.compare import CHOSEN, compared_figures, with_choice
 from imop_engine.clients.selection import ClientFilter, choose, chosen_ids, filter_ranges
 from imop_engine.clients.sheet import client_sheet
 from imop_engine.clients.trades import TradeRules
@@ -283,10 +283,10 @@ def test_some_beside_the_rest_needs_no_new_run(study, book):
     assert figures.loc["these", "clients"] == len(table)
     assert figures.loc["these", "score"] == pytest.approx(table["score"].mean())
     assert figures["clients"].sum() == len(book)
-    mine, theirs = compared_beliefs(study, north), study.groups_by("branch")
+    mine, theirs = with_choice(study, north).groups_by(CHOSEN), study.groups_by("branch")
     assert mine.test.p_value == pytest.approx(theirs.test.p_value)
     with pytest.raises(InvalidInput, match="no rest"):
-        compared_beliefs(study, book.ids)
+        with_choice(study, book.ids)
 
 
 def test_several_dates_of_one_client_show_the_latest(study):

@@ -154,8 +154,8 @@ FINE = {
         ({"decisions": SOME[:, :3]}, "each decision needs 4 numbers"),
         ({"decisions": np.where(np.eye(2, 4), np.nan, SOME)}, "decision 1 has nan"),
         ({"theta": [0.1]}, "theta has 1 numbers, the problem has 4 unknowns"),
-        ({"rate": 0.0}, "rate must be a positive number"),
-        ({"rate": "fast"}, "rate must be a positive number"),
+        ({"rate": 0.0}, "rate is 0.0; give a number above 0"),
+        ({"rate": "fast"}, "rate is 'fast'; give a number above 0"),
     ],
 )
 def test_what_is_refused(change, message):

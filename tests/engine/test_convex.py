@@ -169,6 +169,19 @@ def test_slopes_through_second_order_and_exponential_cones():
             np.testing.assert_allclose(slope[:, i], difference, atol=5e-3 * np.abs(slope).max())
 
 
+def test_differences_for_a_slope_stay_within_the_bounds_of_theta():
+    x, t, steep = cp.Variable(2), cp.Variable(2), cp.Parameter(2, nonneg=True)
+    low = 1e-3  # as far from zero, where nothing has a least value, as a step of the difference
+    rules = [cp.sum(x) == 1, x >= 0, cp.exp(-cp.multiply(steep, x)) <= 1 + cp.multiply(steep, t)]
+    problem = imop.convex_problem([t[0], t[1]], rules, x, steep, (low, 2.0))
+    w = np.array([0.8, 0.2])  # exp(-theta_1 x_1) w_1 = exp(-theta_2 x_2) w_2
+    found, slope = problem.program.slope(np.array([2.0, low]), w)
+    first = (low + np.log(4.0)) / (2.0 + low)
+    np.testing.assert_allclose(found[0], first, atol=1e-5)
+    expected = np.array([-first, 1.0 - first]) / (2.0 + low)
+    np.testing.assert_allclose(slope[0], expected, atol=0.01)  # 1e-5 of the decision over a step
+
+
 def test_a_convex_update_is_proven_and_nothing_near_is_better():
     problem = tailed()
     y = np.full(8, 0.125)

@@ -81,7 +81,7 @@ def test_beliefs_that_are_all_alike_are_left_as_they_are():
 
 def test_a_bad_rate_and_several_portfolios_are_refused():
     problem = imop.portfolio_problem(Q, anchors=ANCHORS)
-    with pytest.raises(InvalidInput, match="positive number"):
+    with pytest.raises(InvalidInput, match=r"rate is 0\.0; give a number above 0"):
         imop.efficiency_update(problem, TRUE, np.full(8, 0.125), 0.0)
     with pytest.raises(InvalidInput, match="one portfolio; got 2"):
         imop.efficiency_update(problem, TRUE, np.full((2, 8), 0.125), 1.0)

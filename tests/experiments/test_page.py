@@ -119,7 +119,7 @@ def test_the_markdown_page_has_every_row(results):
                 assert cells in written
 
 
-@pytest.mark.parametrize("name", ["portfolio_table", "reproduction"])
+@pytest.mark.parametrize("name", ["portfolio_table", "reproduction", "resource_allocation"])
 def test_pages_in_the_documents_agree_with_the_results_kept_beside_them(name):
     kept = ROOT / "benchmarks" / "results" / f"{name}.json"
     assert (ROOT / "docs" / f"{name}.md").read_text() == markdown.page(json.loads(kept.read_text()))

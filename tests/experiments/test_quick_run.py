@@ -135,3 +135,10 @@ def test_the_return_left_on_the_table_finds_the_returns_from_anywhere(numbers):
             assert found[name.format("one pass")] < 5e-4
             assert found[name.format("second-order")] < 5e-4
             assert found[name.format("all at once")] < 2e-4
+
+
+def test_a_published_program_is_learned_though_it_is_not_quadratic(numbers):
+    found = numbers["resource-allocation"]
+    assert found["forward"] < 1e-5
+    assert found["implicit update, loss"] < 0.1 * found["start, loss"]
+    assert found["implicit update, error"] < found["residuals of the optimality conditions, error"]

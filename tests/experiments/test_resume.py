@@ -52,6 +52,21 @@ def test_other_settings_or_other_code_is_another_key(monkeypatch, experiment):
     assert store.key(experiment, {"seed": 1}) != one
 
 
+def test_a_change_in_any_room_that_computes_is_another_engine(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "files", lambda package: tmp_path)
+    digest = store.engine_digest.__wrapped__
+    modules = [tmp_path / name for name in ("update.py", "kernels/tree.py", "report/pages.py")]
+    for module in modules:
+        module.parent.mkdir(exist_ok=True)
+        module.write_text("1")
+    seen = [digest()]
+    for module in modules:
+        module.write_text("2")
+        seen.append(digest())
+    assert len(set(seen[:3])) == 3
+    assert seen[3] == seen[2]  # pages only show
+
+
 def test_settings_are_plain_json():
     for experiment in catalogue.EXPERIMENTS:
         for quick in (True, False):

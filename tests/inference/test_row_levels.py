@@ -10,10 +10,10 @@ import pytest
 
 from imop_engine import bundled, efficient_frontier, portfolio_problem, run_study
 from imop_engine.inference.binding_rows import held_along
-from imop_engine.inference.bounds import row_prices
 from imop_engine.inference.differences import differences, ranks
 from imop_engine.inference.identify import Identification, identification
 from imop_engine.inference.information import ScoreInformation, information
+from imop_engine.inference.prices import row_prices
 from imop_engine.inference.row_levels import RowLevels, row_levels, row_name, rows_in_doubt
 from imop_engine.problem import Problem
 from imop_engine.report.html import html_report

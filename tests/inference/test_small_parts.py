@@ -10,12 +10,16 @@ from scipy.special import ndtri
 import imop_engine as imop
 from imop_engine.bundled import market
 from imop_engine.errors import InvalidInput
-from imop_engine.inference import bounds, identify
+from imop_engine.inference import bounds, identify, prices
 from imop_engine.inference.attribute_groups import attribute_groups
+from imop_engine.inference.bias_simulation import UNSURE_OF_BIAS
 from imop_engine.inference.estimating_equations import _perhaps_held
 from imop_engine.inference.first_order import Likelihood
 from imop_engine.inference.group_labels import group_labels
+from imop_engine.inference.identify import _far_from_known
 from imop_engine.inference.information import _places, _where, information
+from imop_engine.inference.sources import Sources
+from imop_engine.sentences import returns
 
 # Everybody is on a stretch with a and b; nobody holds c.
 PROBLEM = imop.portfolio_problem(
@@ -30,32 +34,100 @@ def test_the_error_of_a_bound_grows_with_its_slope_in_the_investors_weight():
     """Where the returns are known, all that is unsure is lam: error = |d rho / d lam| sd(lam)."""
     info = information(FRONTIER, FRONTIER.at([0.3, 0.4, 0.5]))
     (place,) = info.places
-    _, c, constant = bounds.price(info, place, 2, info.lams)
-    errors = bounds._Prices.of(info, place).errors(np.zeros((3, 3)), 0.001)
+    _, c, constant = prices.price(info, place, 2, info.lams)
+    errors = prices.Prices.of(info, place).errors(np.zeros((3, 3)), 0.001)
     error = errors.at(info.lams, c, constant)
     step = 1e-6
     slope = (
-        bounds.price(info, place, 2, info.lams + step)[0]
-        - bounds.price(info, place, 2, info.lams - step)[0]
+        prices.price(info, place, 2, info.lams + step)[0]
+        - prices.price(info, place, 2, info.lams - step)[0]
     ) / (2 * step)
     sd_of_lam = error / np.abs(slope)
     assert sd_of_lam[0] > 0
     np.testing.assert_allclose(sd_of_lam, sd_of_lam[0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("count", [1, 2, 1000])
-def test_a_bound_is_moved_by_as_much_as_makes_all_investors_right_at_once(count):
-    """Equal investors: the level is shared among them, also where there is only one."""
+def sources(covariance=None, bias=None, periods=None):
+    """Of returns that are exact, unless said."""
+    exact = np.zeros((3, 3)) if covariance is None else covariance
+    return Sources(exact, None, None, None, np.zeros(3) if bias is None else bias, periods)
+
+
+def greatest(count=1, held=0.0, noise=0.001, known=None, rows_of_one=1.0):
+    """The bound on the third asset by equal investors, the price behind it, and what they would
+    hold for each unit of return above that."""
     info = information(FRONTIER, np.repeat(FRONTIER.at([0.5]), count, axis=0))
     (place,) = info.places
-    rho, c, constant = bounds.price(info, place, 2, info.lams)
-    covariance = np.diag([1e-6, 1e-6, 0.0])
-    errors = bounds._Prices.of(info, place).errors(covariance, 0.001)
-    error = errors.at(info.lams, c, constant)
-    found = bounds.return_bounds(info, info.projection.points, covariance, 0.001, 0.95)
+    rho, c, _ = prices.price(info, place, 2, info.lams[:1])
+    Y = info.projection.points.copy()
+    Y[:, 2] += held
+    found = bounds.return_bounds(info, (Y,), known or sources(), noise, 0.95, rows_of_one)
     assert found.investors[2] == count
-    wide = ndtri(1.0 - 0.05 / count)
-    assert found.high[2] == pytest.approx(rho[0] + wide * error[0], rel=1e-9)
+    left = np.append(-c, 1.0)  # the asset less what it replaces
+    gain = float(info.lams[0]) / float(left @ PROBLEM.covariance @ left)
+    return float(found.high[2]), float(rho[0]), gain
+
+
+@pytest.mark.parametrize("count", [1, 2, 1000])
+def test_a_bound_is_where_the_errors_of_all_investors_together_do_not_reach(count):
+    """Errors in holdings average out, and lam moves what would be held, too."""
+    high, rho, gain = greatest(count)
+    alone, _, _ = greatest(1)
+    assert high - rho == pytest.approx((alone - rho) / np.sqrt(count), rel=1e-9)
+    assert alone - rho > ndtri(0.95) * 0.001 / gain
+    assert greatest(1, noise=0.002)[0] - rho == pytest.approx(2.0 * (alone - rho), rel=1e-9)
+
+
+def test_rows_of_one_investor_do_not_average_out():
+    once, rho, _ = greatest(5)
+    assert greatest(25, rows_of_one=5.0)[0] - rho == pytest.approx(once - rho, rel=1e-9)
+
+
+def test_what_is_held_all_the_same_is_worth_holding():
+    """A holding too small to call the asset held says by how much its return may be above."""
+    high, rho, gain = greatest(1000, held=0.0005, noise=0.0)
+    assert high >= rho + 0.0005 / gain
+    assert greatest(1000, held=0.0, noise=0.0)[0] == pytest.approx(rho, rel=1e-12)
+
+
+def test_a_bound_counts_the_errors_of_the_returns_and_of_the_covariance():
+    """Neither shrinks with the number of investors."""
+    certain = greatest(1000)[0]
+    shift = np.array([1.0, 1.0, 1.0])  # a common rise of all returns moves the price alike
+    high, _, _ = greatest(1000, known=sources(1e-6 * np.outer(shift, shift)))
+    assert high - certain == pytest.approx(ndtri(0.95) * 1e-3, rel=1e-6)
+    moved, _, _ = greatest(1000, known=sources(bias=0.001 * shift))
+    assert moved == pytest.approx(certain - 0.001 + ndtri(0.95) * UNSURE_OF_BIAS * 0.001, rel=1e-6)
+    short, long = (greatest(1000, known=sources(periods=of))[0] for of in (61.0, 241.0))
+    assert short - certain == pytest.approx(2.0 * (long - certain), rel=1e-9)
+    assert long > certain
+
+
+def test_a_bound_far_from_all_that_is_known_says_nothing():
+    status = np.array(["anchored", "identified", *["bounded above"] * 3, "bounded below"])
+    r = np.array([0.02, 0.10, 0.0, 0.0, 0.0, 0.0])
+    low = np.array([0.02, 0.09, -1.0, -1.0, -1.0, -0.07])
+    high = np.array([0.02, 0.11, 0.17, 0.19, -0.29, 1.0])
+    far = _far_from_known(status, r, low, high)
+    assert far.tolist() == [False, False, False, True, True, True]
+    assert not _far_from_known(status[1:], r[1:], low[1:], high[1:]).any()  # nothing to compare
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "holders", "why"),
+    [
+        (-np.inf, 0.5, 0, "300 of 300 investors do not hold it, which rules"),
+        (0.5, np.inf, 300, "holdings at its cap rule"),
+    ],
+)
+def test_a_bound_that_is_not_stated_says_why(low, high, holders, why):
+    known = returns.KnownReturn(
+        "Gold", "not seen", 0.03, low, high, 300, holders, False, (), far=True
+    )
+    assert returns.asset_sentence(known, 300, 0.95, "") == (
+        f"The portfolios say nothing of use about Gold: {why} out only returns far from all that "
+        "are known."
+    )
 
 
 def test_rounding_decides_nothing_at_a_turning_point():
@@ -198,7 +270,7 @@ def test_the_error_of_lam_is_that_of_a_holding_over_the_length_of_the_step():
     start = FRONTIER.portfolios[place.segment][free]
     along = (s[0] * start[0] + s[1] * start[1]) / np.sqrt(length)
     covariance = np.array([[4e-6, 1e-6, 0.0], [1e-6, 9e-6, 0.0], [0.0, 0.0, 0.0]])
-    errors = bounds._Prices.of(info, place).errors(covariance, 0.003)
+    errors = prices.Prices.of(info, place).errors(covariance, 0.003)
     assert errors.own == pytest.approx(0.003**2 * (1.0 + 2.0 * along**2) / length, rel=1e-12)
     # a step of the returns moves lam by -lam q'dr, q = M s / length; M from its definition
     Q = PROBLEM.covariance[np.ix_(free, free)]

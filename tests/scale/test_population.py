@@ -22,7 +22,7 @@ from imop_engine.inference.information import information
 from imop_engine.scale.learn import find_parts, learn_population
 from imop_engine.scale.looks import Columns, FirstOrder, first_look, packed, unpacked
 from imop_engine.study import StudySettings
-from imop_engine.tables.parts import array_parts, file_parts, portfolio_parts, read_part
+from imop_engine.tables.parts import array_parts, file_parts, portfolio_files, read_part
 from imop_engine.workers import Here, Processes, in_order, open_workers
 from killed_worker import Killer
 
@@ -46,6 +46,11 @@ def from_files(paper8, folder, out, workers, tell=lambda stage, done, total: Non
     )
 
 
+def small_parts(folder, names):
+    """Parts of at most 1,000 rows of a folder's files."""
+    return [one for file in portfolio_files(folder) for one in file_parts(file, names, 1000)]
+
+
 def rows_of(out):
     return pd.concat([pq.read_table(one).to_pandas() for one in sorted(out.glob("part-*"))])
 
@@ -66,7 +71,7 @@ def test_files_give_what_rows_in_memory_give(paper8, folder, by_array, tmp_path)
 def test_processes_give_the_sums_that_this_process_gives(paper8, folder):
     columns = Columns(paper8.names)
     problem = imop.portfolio_problem(paper8.covariance_by_asset)
-    parts = portfolio_parts(folder, paper8.names, most_rows=1000)
+    parts = small_parts(folder, paper8.names)
     order = FirstOrder(problem, columns, (), 100)
     here, there = (in_order(one, first_look, parts, order) for one in (Here(), Processes(2)))
     for one, other in zip(here, there, strict=True):
@@ -176,18 +181,21 @@ def test_a_row_that_is_no_portfolio_costs_that_row(paper8, crowd, tmp_path):
 
 
 def test_files_that_cannot_be_parts_are_named(paper8, tmp_path, folder):
+    columns = Columns(paper8.names)
     with pytest.raises(ImopError, match="no file that ends in"):
-        portfolio_parts(tmp_path, paper8.names)
+        find_parts(Here(), tmp_path, columns)
     (tmp_path / "x.csv").write_text("a,b\n0.5,0.5\n")
     with pytest.raises(ImopError, match=r"x.csv has no column 'Security 1'"):
-        portfolio_parts(str(tmp_path / "*.csv"), paper8.names)
+        find_parts(Here(), str(tmp_path / "*.csv"), columns)
     part = file_parts(tmp_path / "x.csv", ["a"])[0]
     (tmp_path / "x.csv").write_text("a,b\n0.5,0.5\n0.1,0.9\n")
     with pytest.raises(ImopError, match="had 1 rows when it was first looked at and has 2 now"):
         list(read_part(part, ["a", "b"]))
-    parts = portfolio_parts(folder, paper8.names, most_rows=1000)
+    small = small_parts(folder, paper8.names)
+    assert sum(part.rows for part in small) == 6000
+    assert max(part.rows for part in small if part.groups) <= 1000  # a CSV file is one part
+    parts = find_parts(Here(), folder, columns)
     assert sum(part.rows for part in parts) == 6000
-    assert max(part.rows for part in parts[:-1]) <= 1000
     assert [part.first for part in parts] == list(
         np.cumsum([0, *(part.rows for part in parts)])[:-1]
     )

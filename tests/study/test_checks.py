@@ -115,6 +115,19 @@ def test_strangers_short_histories_and_loose_anchors_are_said_with_their_numbers
     assert (with_everyone - strange.frame_returns["estimate"]).abs().max() > 0.001
 
 
+@pytest.mark.parametrize(("alone", "said"), [(50, False), (72, True)])
+def test_portfolios_of_a_single_asset_are_counted_and_said_where_they_are_most(alone, said):
+    held = holdings()
+    held[:alone] = np.eye(8)[int(np.argmax(R))]
+    study = run(held)
+    assert ("single" in {check.name for check in study.checks}) == said
+    assert study.verdict == ("caution" if said else "good")
+    if said:
+        sentence = found(study, "single").sentence
+        assert "72 of 120 portfolios hold a single asset" in sentence
+        assert "rest on the other 48" in sentence
+
+
 def test_run_json_has_the_verdict_and_every_check(strange, tmp_path):
     folder = imop.save_study(strange, tmp_path)
     document = json.loads((folder / "run.json").read_text(encoding="utf-8"))

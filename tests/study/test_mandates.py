@@ -9,7 +9,7 @@ import pytest
 import imop_engine as imop
 from imop_engine import bundled
 from imop_engine.study import StudyData, StudySettings
-from imop_engine.study.mandates import _within, run_mandates
+from imop_engine.study.mandates import _bounds_of_most, _within, run_mandates
 from imop_engine.study.steps import make_problem
 
 MARKET = bundled.market("paper8")
@@ -103,6 +103,21 @@ def test_ends_of_mandates_are_put_together():
     assert np.isnan(_within([{"low": np.nan, "high": 0.06}] * 2)[0])
     # what contradicts one another is somewhere in between
     assert _within([{"low": 0.01, "high": 0.02}, {"low": 0.03, "high": 0.04}]) == (0.01, 0.04)
+
+
+def test_the_bound_of_most_investors_counts_and_not_the_tightest():
+    above = {"status": "bounded above", "low": np.nan, "high": 0.06, "investors": 200}
+    tighter = {"status": "bounded above", "low": np.nan, "high": 0.05, "investors": 8}
+    nothing = {"status": "not seen", "low": np.nan, "high": np.nan, "investors": 300}
+    low, high, status = _bounds_of_most([nothing, tighter, above])
+    assert np.isnan(low)
+    assert (high, status) == (0.06, "bounded above")
+    below = {"status": "bounded below", "low": 0.02, "high": np.nan, "investors": 90}
+    assert _bounds_of_most([below, tighter]) == (0.02, 0.05, "bounded")
+    low, high, status = _bounds_of_most([below | {"low": 0.07}, above])
+    assert np.isnan(low)
+    assert np.isnan(high)
+    assert status == "not seen"
 
 
 def test_labels_without_a_mandate_are_named():

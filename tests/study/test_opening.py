@@ -9,6 +9,7 @@ from imop_engine.bundled import market
 from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.inference.estimate import estimate_returns
 from imop_engine.inference.estimators import total_loss
+from imop_engine.inference.gaps import measure_gaps
 from imop_engine.population import WeightLaw, simulate_population
 from imop_engine.study.opening import efficiency_opening
 from imop_engine.study.steps import SEARCHED
@@ -180,10 +181,19 @@ def test_studies_saved_before_there_was_a_loss_are_read():
 
 def test_gaps_are_in_every_table_and_survive_saving(given, tmp_path):
     table = given[2].copy()
-    table.iloc[5] = 1 / 8
+    table.iloc[5] = np.eye(8)[2]  # an asset whose return is known
     study = exhaust(imop.study_steps(*given[:2], table, imop.StudySettings(loss="efficiency")))
     frame = study.frame_investors
-    expected = imop.efficiency(study.problem, study.theta, study.decisions).gaps
+    known = study.known_assets
+    expected = (
+        measure_gaps(study.frontier, study.complete_decisions, known).investors["gap"].to_numpy()
+    )
+    whole = imop.efficiency(study.problem, study.theta, study.complete_decisions)
+    held = study.complete_decisions.to_numpy()
+    sure = (np.maximum(held, whole.portfolios)[:, ~known] < 0.005).all(axis=1)
+    assert 10 < sure.sum() < len(sure), "some hold what is not known"
+    np.testing.assert_array_equal(expected[sure], whole.gaps[sure])
+    assert (expected[~sure] <= whole.gaps[~sure]).all(), "what the rest gains is the least"
     np.testing.assert_array_equal(frame["gap"], expected)
     assert frame["gap_outlier"].iloc[5]
     assert study.figures["mean_gap"] == pytest.approx(expected.mean())

@@ -67,7 +67,7 @@ def known_of(covariance, anchors, estimate=(0.10, 0.06, 0.05)):
 
     n = len(estimate)
     return SimpleNamespace(
-        estimate=np.array(estimate), step=np.zeros(n), level=0.95, response=None,
+        estimate=np.array(estimate), step=np.zeros(n), level=0.95, response=None, levels=None,
         low=np.zeros(n), high=np.ones(n), problem=SimpleNamespace(theta_names=("A", "B", "C")),
         sources=Sources(np.array(covariance), None, anchors, None, np.zeros(n)),
     )  # fmt: skip

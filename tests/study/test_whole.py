@@ -157,7 +157,7 @@ def test_a_study_of_before_opens_and_says_so(one, tmp_path):
         assert imop.load_study(folder).remarks == ()
 
 
-def test_the_shell_says_that_a_study_is_of_before(one, tmp_path, capfd):
+def test_the_shell_says_that_a_study_is_of_before(one, tmp_path):
     folder = as_of_before(imop.save_study(one, tmp_path / "run"))
     command = [sys.executable, "-m", "imop_engine.cli", "frontier", "--study", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -52,7 +52,6 @@ def both(values: Any) -> dict[str, list[float]]:
     return {"A": values[:, 0].tolist(), "B": values[:, 1].tolist()}
 
 
-POLISH = ["I", "II", "III", "IV"]
 TURKISH = [
     *("ocak", "şubat", "mart", "nisan", "mayıs", "haziran"),
     *("temmuz", "ağustos", "eylül", "ekim", "kasım", "aralık"),

@@ -17,7 +17,7 @@ def test_a_row_for_each_asset_in_any_spelling():
     groups = read_asset_groups(file, NAMES)
     assert groups.written == ("Branche:Technik", "Branche:Konsum", "Region:US")
     assert groups.members("Region", "US") == ("Apple Inc.", "Coca-Cola")
-    assert groups.by_asset("Branche") == {"Apple Inc.": "Technik", "Coca-Cola": "Konsum"}
+    assert groups.columns["Branche"] == {"Technik": ("Apple Inc.",), "Konsum": ("Coca-Cola",)}
     assert read_asset_groups(file, ("AAPL", "NESN")).members("Branche", "Konsum") == ("NESN",)
 
 
