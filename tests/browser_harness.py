@@ -177,6 +177,17 @@ class Visit:
         expect(self.title(name)).to_be_visible()
         self.wait_until_idle()
 
+    def tab_to(self, name: str, most: int = 30) -> int:
+        """Go on with the keyboard until what has the focus says this; the tab stops it took."""
+        asked = "(document.activeElement.innerText || '').trim().split('\\n').at(-1).trim()"
+        seen = []
+        for stops in range(1, most + 1):
+            self.page.keyboard.press("Tab")
+            seen.append(self.page.evaluate(asked))
+            if seen[-1].startswith(name):
+                return stops
+        raise AssertionError(f"{name} is not among {seen}")
+
     def title(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name.capitalize(), exact=True).first
 

@@ -193,7 +193,7 @@ def test_arrows_lead_straight_up_to_the_frontier_by_the_gap():
     np.testing.assert_allclose(ARROWS["return_to"] - ARROWS["return"], ARROWS["gap"])
     label = CHARTS["one gap"].to_dict()["layer"][-1]
     rows = CHARTS["one gap"].to_dict()["datasets"][label["data"]["name"]]
-    assert rows[0]["said"] == f"+{ARROWS['points'][0]:,.1f} basis points a year"
+    assert rows[0]["said"] == f"+{ARROWS['points'][0]:,.1f} bp"
 
 
 def test_charts_of_losses_say_which_loss_it_is():

@@ -35,6 +35,8 @@ def listed(found: clients.ClientBook, ids: tuple[str, ...]) -> str | None:
     part = part.assign(
         mismatch=part["mismatch"].map(clients.MISMATCH_WORDS) if "mismatch" in part else None
     )
+    money = [name for name in ("gap_money", "wealth") if name in part]
+    part = part.assign(**{name: part[name].round(0) for name in money})  # as on the client's page
     columns = {
         "id": show.text("Client"),
         "score": show.number("Risk score", "risk score", "%.0f"),

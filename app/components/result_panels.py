@@ -104,7 +104,7 @@ def trust_charts(picture: results.FrontierPicture) -> None:
     with right:
         if picture.both is None:
             st.caption("Nobody was set aside: the estimate is everybody's.")
-        else:
+        elif not picture.both.empty:
             show.chart(charts_trust.with_and_without_chart(picture.both), "everyone")
 
 

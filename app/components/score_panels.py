@@ -81,12 +81,15 @@ def _pictures(found: score.Scored) -> None:
 
 
 def _returns(found: score.Scored) -> None:
-    left, right = st.columns(2)
-    with left:
-        show.chart(charts_learn.interval_chart(found.tables["returns"]), "score_returns")
+    returns = found.tables["returns"]
+    known = bool(returns[["estimate", "low", "high"]].notna().any(axis=None))
+    left, right = st.columns(2) if known else (None, st.container())
+    if left is not None:  # without any number the picture would be empty
+        with left:
+            show.chart(charts_learn.interval_chart(returns), "score_returns")
     with right:
         show.table(
-            found.tables["returns"],
+            returns,
             "score_returns",
             {
                 "asset": show.text("Asset"),
@@ -97,7 +100,7 @@ def _returns(found: score.Scored) -> None:
                 "status": show.text("Status"),
             },
             alternative="Expected return of each asset with interval, the score as third objective",
-            height=600 if len(found.tables["returns"]) > TALL else "content",
+            height=600 if len(returns) > TALL else "content",
         )
 
 

@@ -27,6 +27,7 @@ from imop_engine.report import (
 )
 from imop_engine.sentences import investors as say
 from imop_engine.sentences import run as say_run
+from imop_engine.sentences.groups import group_name
 from imop_engine.sentences.numbers import MOST_AVERSE, aversion, explained, percent_cell
 from imop_engine.sentences.verdict import given_anchors
 from imop_engine.study import Study
@@ -326,7 +327,7 @@ def segments(study: Study, attribute: str) -> pd.DataFrame:
         left = imop.gap_segments(study.gaps, column.tolist())
         left["mean_points"] = frames_gaps.POINTS * left["mean_gap"]
         table = table.merge(left.drop(columns=["investors", "share"]), on="segment")
-    return table.assign(segment=table["segment"].astype(str))
+    return table.assign(segment=[group_name(one) for one in table["segment"]])
 
 
 def investor_names(study: Study, most: int = 20_000) -> list[str]:

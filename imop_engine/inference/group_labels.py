@@ -10,7 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from imop_engine.errors import InvalidInput
-from imop_engine.inference.attribute_groups import MISSING, MOST_SEGMENTS, attribute_groups
+from imop_engine.inference.attribute_groups import (
+    MISSING,
+    MOST_SEGMENTS,
+    attribute_groups,
+    numbers_of,
+)
 from imop_engine.sentences import groups as say
 
 YEAR, QUARTER, DATE = "year", "quarter", "date"
@@ -85,6 +90,7 @@ def _periods(column: pd.Series[Any], by: str, step: str | None) -> GroupLabels:
 
 
 def _values(column: pd.Series[Any], by: str) -> GroupLabels:
+    column = numbers_of(column)
     number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     different = int(column.nunique())
     many = different > MOST_SEGMENTS

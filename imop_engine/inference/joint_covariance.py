@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+from scipy.linalg import block_diag, null_space
 from scipy.stats import chi2
 
 from imop_engine.arguments import Matrix, Vector, psd
@@ -26,6 +27,7 @@ from imop_engine.errors import ImopError, InvalidInput
 from imop_engine.frontier import Frontier, Projection, efficient_frontier
 from imop_engine.inference.fit import AT_BOUND, estimate_noise
 from imop_engine.inference.information import (
+    Place,
     ScoreInformation,
     information,
     residuals,
@@ -181,6 +183,15 @@ class _Point:
         return max(noise, LEAST_NOISE)
 
 
+def tells(place: Place) -> bool:
+    """Whether a stretch says something of returns: two assets only trade with each other there.
+
+    Args:
+        place: Investors on the same stretch.
+    """
+    return place.free.size >= 3 and bool(np.any(place.direction))
+
+
 class _Search:
     """The penalised least squares and their Gauss-Newton steps."""
 
@@ -241,11 +252,25 @@ class _Search:
         return (1.0 + CURVED * self.n / self.freedom) * both, alone
 
     def inverses(self, point: _Point, noise_sd: float) -> tuple[Matrix, Matrix]:
-        """The same by the information alone."""
+        """The same by the information alone, were the assets known that no stretch tells of.
+
+        What is open of those is said by their bounds, and what it does to the others through the
+        anchors comes on top; here it would count as an error without end in every return.
+        """
         H, _ = self.sums(point, noise_sd)
         k = self.plane.shape[1]
-        both, alone = (np.linalg.inv(one)[:k, :k] for one in (H, H[:k, :k]))
-        return self.plane @ both @ self.plane.T, self.plane @ alone @ self.plane.T
+        untold = self._untold(point)
+        still = null_space(self.plane[untold]) if untold else np.eye(k)
+        plane, m = self.plane @ still, still.shape[1]
+        turn = block_diag(still, np.eye(len(H) - k))
+        turned = turn.T @ H @ turn
+        both, alone = (np.linalg.inv(one)[:m, :m] for one in (turned, turned[:m, :m]))
+        return plane @ both @ plane.T, plane @ alone @ plane.T
+
+    def _untold(self, point: _Point) -> list[int]:
+        """Assets that are free on no stretch on which an investor says something."""
+        told = {i for place in point.info.places if tells(place) for i in place.free.tolist()}
+        return [i for i in range(self.n) if i not in told]
 
     def sums(self, point: _Point, noise_sd: float | None = None) -> tuple[Matrix, Vector]:
         """Information and gradient over (returns in their plane, upper half of A)."""
@@ -254,7 +279,7 @@ class _Search:
         gr, ga = np.zeros(n), np.zeros((n, n))
         for place in point.info.places:
             free, s = place.free, place.direction
-            if free.size < 3 or not np.any(s):
+            if not tells(place):
                 continue
             M = tangent_matrix(point.problem.covariance, free)
             across = np.eye(free.size) - np.outer(s, s) / float(s @ s)

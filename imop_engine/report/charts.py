@@ -128,7 +128,7 @@ def frontier_chart(
     if investors is not None:
         subtitle = "Best return at each risk; dots: portfolios seen"
     if band is not None:
-        subtitle = "Dots: portfolios seen; shaded: how sure the estimate is"
+        subtitle = "Dots: portfolios seen; shaded: interval, anchors as given"
     if projections is not None:
         subtitle = "Each dot leads to the nearest efficient portfolio"
     return titled(layers, f"Efficient frontier (% {period})", subtitle)

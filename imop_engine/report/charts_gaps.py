@@ -29,15 +29,15 @@ LEAST_POINTS = 0.05  # fewer basis points would read as 0.0
 
 
 def gap_label(points: float) -> str:
-    """What stands beside an arrow.
+    """What stands beside an arrow, short enough for a phone.
 
     Args:
         points: The gap, in basis points a year.
 
     >>> gap_label(26.2), gap_label(0.0084)
-    ('+26.2 basis points a year', 'next to nothing')
+    ('+26.2 bp', 'next to nothing')
     """
-    return f"+{points:,.1f} basis points a year" if points >= LEAST_POINTS else "next to nothing"
+    return f"+{points:,.1f} bp" if points >= LEAST_POINTS else "next to nothing"
 
 
 def gap_chart(

@@ -165,7 +165,7 @@ def growth_chart(growth: pd.DataFrame) -> alt.LayerChart:
     )
     x = alt.X("date:T", title="date")
     y = alt.Y("value:Q", title="worth of 1 invested at the start (log scale)")
-    y = y.scale(type="log").axis(format="~g", tickCount=6)
+    y = y.scale(type="log", nice=False).axis(format="~g", tickCount=6)
     lines = (
         alt.Chart(growth[growth["asset"] != AVERAGE])
         .mark_line(interpolate="linear")

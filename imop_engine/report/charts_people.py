@@ -308,7 +308,7 @@ def segment_chart(segments: pd.DataFrame, attribute: str) -> alt.LayerChart:
             number("mean_high", "to", ".3f"),
         ],
     )
-    title = "mean weight on return (0: least risk, 1: most return)"
+    title = "mean weight on return"
     return titled(
         [
             base.mark_rule(color=BLUE, strokeWidth=5, opacity=0.4).encode(
@@ -319,7 +319,7 @@ def segment_chart(segments: pd.DataFrame, attribute: str) -> alt.LayerChart:
             ),
         ],
         f"Mean weight by {attribute} (0 to 1)",
-        "Bar: interval of the mean",
+        "Bar: interval of the mean; 0: least risk, 1: most return",
         rows_height(len(segments)),
     )
 

@@ -53,7 +53,7 @@ def holders_chart(
             ),
         ],
         f"{asset[:26]} along the frontier (%)",
-        "Dot: held on average; tick: who hold any; dashed: efficient",
+        "Dot: held; tick: who hold any; dashed: efficient",
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import pandas as pd
 
+from imop_engine.sentences.numbers import aversion, explained, percent_cell
 from imop_engine.sentences.returns import anchor_sentence
 from imop_engine.sentences.verdict import verdict_line
 from imop_engine.study import Study
@@ -39,6 +40,7 @@ def run_facts(study: Study, made: dt.date | None = None) -> tuple[tuple[str, str
         ("title", study.settings.title),
         ("verdict", verdict_line(study.verdict)),
         ("portfolios", f"{study.rounds:,}"),
+        *_key_figures(study),
         ("history", _history(study)),
         *(("anchor", one) for one in anchors),
         ("anchors chosen", by if anchors else "none: only differences up to scale are known"),
@@ -48,6 +50,18 @@ def run_facts(study: Study, made: dt.date | None = None) -> tuple[tuple[str, str
         ("versions", ", ".join(f"{name} {number}" for name, number in versions().items())),
     ]
     return tuple((name, text) for name, text in facts if text)
+
+
+def _key_figures(study: Study) -> tuple[tuple[str, str], ...]:
+    """The figures on top of a run, rounded as the pages and the report round them."""
+    figures = study.figures
+    left = figures.get("mean_gap")
+    return (
+        ("holdings explained", explained(figures["explained"])),
+        ("median risk aversion", aversion(figures["median_risk_aversion"])),
+        ("outliers", f"{figures['outliers']:,}"),
+        ("left on the table, mean a year", "" if left is None else percent_cell(left, 3)),
+    )
 
 
 def client_facts(study: Study, made: dt.date | None = None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from imop_engine.arguments import Vector
 from imop_engine.frontier import Frontier, risk_of
+from imop_engine.inference.attribute_groups import numbers_of
 from imop_engine.problem import Problem
 from imop_engine.report.frames import HELD_FROM, weight_edges
 from imop_engine.sentences import investors as say
@@ -304,7 +305,10 @@ def segment_names(attributes: pd.DataFrame) -> tuple[str, ...]:
         str(name)
         for name in attributes.columns
         if str(name) in few
-        or (pd.api.types.is_numeric_dtype(attributes[name]) and attributes[name].nunique() > 1)
+        or (
+            pd.api.types.is_numeric_dtype(numbers_of(attributes[name]))
+            and attributes[name].nunique() > 1
+        )
     )
 
 

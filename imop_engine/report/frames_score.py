@@ -18,6 +18,7 @@ from imop_engine.inference.attribute_groups import attribute_groups
 from imop_engine.problem import Problem, portfolio_problem
 from imop_engine.report.frames import CURVE_POINTS, curve
 from imop_engine.report.frames_people import thinned
+from imop_engine.sentences.groups import group_name
 from imop_engine.surface import Surface
 
 OBJECTIVES: Final = ("return", "risk", "score")
@@ -307,4 +308,4 @@ def cost_segments(investors: pd.DataFrame, attribute: Any) -> pd.DataFrame:
         median_price=("price", "median"),
     )
     named = found.rename_axis("segment").reset_index()
-    return named.assign(segment=named["segment"].astype(str))
+    return named.assign(segment=[group_name(one) for one in named["segment"]])

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from imop_engine.clients.book import ClientBook
+from imop_engine.clients.book import WEALTH, ClientBook
 from imop_engine.clients.sheet import ClientSheet, PortfolioFigures, client_sheet
 from imop_engine.errors import InvalidInput
 from imop_engine.report.facts import client_facts
@@ -54,7 +54,8 @@ def client_page(book: ClientBook, client: str, made: dt.date | None = None, pape
         study_title=book.study.settings.title or "What these investors believe",
         made="" if made is None else made.isoformat(),
         paper=PAPERS.get(paper, ""),
-        about=[(name, text) for name, text in sheet.about[:ATTRIBUTES_SHOWN]],
+        # wealth has its place above
+        about=[one for one in sheet.about if one[0] != WEALTH][:ATTRIBUTES_SHOWN],
         wealth=say.money(sheet.wealth, sheet.currency) if np.isfinite(sheet.wealth) else "",
         cards=cards(sheet),
         trust=verdict_values(book.study),
@@ -76,7 +77,7 @@ def cards(sheet: ClientSheet) -> list[tuple[str, str]]:
         found.append((shown, f"risk aversion{sheet.given}"))
     if np.isfinite(before.gap):
         points = points_cell(1e4 * before.gap)
-        found.append((f"{points} bp", "a year left on the table at the same risk"))
+        found.append((f"{points} bp", "left on the table a year, at the same risk"))
         if np.isfinite(sheet.wealth):
             money = say.money(before.money(sheet.wealth), sheet.currency)
             found.append((money, "the same in money, a year"))

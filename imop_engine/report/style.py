@@ -129,7 +129,7 @@ def asset_colour(table: pd.DataFrame, assets: Sequence[str]) -> alt.Color:
     return (
         alt.Color("asset:N", title=None)
         .scale(domain=list(assets), range=[colours.get(asset, GREY) for asset in assets])
-        .legend(legend())
+        .legend(legend(columns=2))  # three names of assets were cut off on a phone
     )
 
 

@@ -252,9 +252,9 @@ def few_periods(periods: float, assets: int, per_year: int) -> CheckText:
     )
     return CheckText(
         sentence=(
-            f"The covariance of {assets} assets rests on as much as {periods:.0f} whole {unit} "
-            "tell, which is little: its error is in the intervals, and may be larger than they "
-            "say."
+            f"The covariance of {assets} assets is known as well as from {periods:.0f} {unit} "
+            "without gaps, which is little: its error is in the intervals, and may be larger than "
+            "they say."
         ),
         remedy="Give a longer history, or one with more periods a year.",
     )

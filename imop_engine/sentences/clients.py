@@ -19,6 +19,8 @@ MISMATCH_WORDS: Final = {
     "not stated": "Not stated",
 }
 ASSETS_NAMED: Final = 4
+NEARLY: Final = 0.995
+ALL: Final = 0.9999  # between them a share would round to all, and is not
 
 
 def score_range(score: float, low: float, high: float) -> str:
@@ -105,6 +107,9 @@ def trades_sentence(
         most: the limit on turnover; 1 is none.
         left_out: trades that were too small.
         sure: whether the interval of what is left on the table lies above zero.
+
+    >>> trades_sentence(10, 0.6, 0.0421, 0.0422, 1.0, 0).split(", ")[-1]
+    'more than 99% of what is left on the table.'
     """
     if not count and gap == 0.0:
         return "There is nothing to gain at this risk, so there is nothing to trade."
@@ -117,7 +122,9 @@ def trades_sentence(
     else:
         said += "gain return at no more risk"
     if gap > 0.0:
-        said += f", {min(gain / gap, 1.0):.0%} of what is left on the table"
+        share = gain / gap
+        part = "more than 99%" if NEARLY <= share < ALL else f"{min(share, 1.0):.0%}"
+        said += f", {part} of what is left on the table"
     said += "."
     if not sure:
         said += (
@@ -199,7 +206,9 @@ def withheld_assets(names: Sequence[str], kept: bool) -> str:
     """
     one = len(names) == 1
     which, verb = some(list(names), ASSETS_NAMED), "is" if one else "are"
-    unknown = f"The return of {which} {verb} not known from these portfolios"
+    unknown = (
+        f"The {'return' if one else 'returns'} of {which} {verb} not known from these portfolios"
+    )
     if not kept:
         return (
             f"{unknown}, and the holdings or the efficient portfolio depend on it: expected "

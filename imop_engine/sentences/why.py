@@ -37,10 +37,13 @@ def efficient_shares(low: float, high: float, most: float) -> str:
         high: Share at the most return.
         most: The largest share along the frontier.
     """
-    return (
-        f"Efficient portfolios have {_share(low)} of it at the least risk, {_share(high)} at the "
-        f"most return, and at most {_share(most)} in between."
+    ends = (
+        f"Efficient portfolios have {_share(low)} of it at the least risk and {_share(high)} at "
+        "the most return"
     )
+    # nothing is said of the middle that the ends do not say
+    more = _share(most) not in (_share(low), _share(high))
+    return f"{ends}, and up to {_share(most)} in between." if more else f"{ends}."
 
 
 def covariance(name: str, own: float, others: float, largest: str) -> str:
@@ -92,10 +95,10 @@ def no_estimate(sentence: str) -> str:
 
 
 def uncertainty(largest: str, share: float) -> str:
-    """Where most of the width of its interval comes from.
+    """What the largest part of its uncertainty comes from.
 
     Args:
         largest: The source, in words.
         share: Of the variance.
     """
-    return f"{_share(share)} of the width of its interval comes from the {largest}."
+    return f"{_share(share)} of the variance behind its interval comes from the {largest}."

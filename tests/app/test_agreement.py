@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 
-from app_harness import learned, page, state_of, workspace
+from app_harness import learned, page, said, state_of, workspace
 from imop_app.services import clients, making, reports, results
-from imop_app.settings import InvestorBatch, InvestorSettings, Simulation
-from imop_engine.sentences.numbers import percent_cell
+from imop_app.settings import InvestorBatch, InvestorSettings, LearnSettings, Simulation
+from imop_engine.sentences.numbers import aversion, percent_cell
 from imop_engine.storage import export_study, study_tables
+from imop_engine.study.outcome import OUTLIERS
 from imop_engine.tables.export import read_csv_text
 
 pytestmark = pytest.mark.slow
@@ -112,6 +113,57 @@ def test_the_pages_have_the_numbers_of_the_tables(study):
         assert np.array_equal(shown[name], kept[name], equal_nan=True)
     counted = int((kept["status"] == "outlier").sum())
     assert counted == study.figures["set_aside"]
+
+
+def plain(text: str) -> str:
+    """What a reader of that page of HTML reads."""
+    return " ".join(
+        re.sub(r"<[^>]*>", " ", re.sub(r"<(svg|style).*?</\1>", "", text, flags=re.S)).split()
+    )
+
+
+@pytest.mark.parametrize("trim", [False, True])
+def test_the_key_figures_are_one_on_pages_in_tables_and_on_paper(trim):
+    """Explained, risk aversion, outliers, left on the table: wherever somebody reads them."""
+    opened = workspace("w-key", investors=InvestorSettings((InvestorBatch("simulate", DRAWN),)))
+    opened.learn = LearnSettings(trim=trim)
+    opened.save()
+    test = learned("w-key")
+    state = state_of(test)
+    study = results.open_run(state.store, state.workspace.run)
+    shown = {one.label: one.value for one in test.metric}
+    rows = read_csv_text(reports.table_csv(study, "investors").decode())
+    taken = rows[rows["weight"].notna()]
+    assert shown["Investors"] == f"{len(taken):,}"
+    assert shown["Outliers"] == f"{taken['status'].isin(OUTLIERS).sum():,}"
+    assert shown["Risk aversion"] == aversion(
+        taken["risk_aversion"].fillna(np.inf).median()
+    )  # at 0
+    assert shown["Left on the table"] == percent_cell(taken["gap"].mean(), 3)
+    facts = {one["what"]: one["text"] for one in json.loads(reports.json_document(study))["about"]}
+    told = [
+        facts[name]
+        for name in (
+            "portfolios", "outliers", "holdings explained", "median risk aversion",
+            "left on the table, mean a year",
+        )
+    ]  # fmt: skip
+    names = ("Investors", "Outliers", "Explained", "Risk aversion", "Left on the table")
+    assert told == [shown[name] for name in names]
+    assert f"{shown['Explained']} explained" in said(test)
+    seen = page("preferences", "w-key")
+    assert shown["Left on the table"] in said(seen)
+    assert f"explains {shown['Explained']} of" in said(seen)
+    wild = taken["gap_outlier"].sum()
+    assert wild == study.figures["gap_outliers"]
+    run = page("runs", "w-key").dataframe[0].value.iloc[0]
+    assert (run["explained"], run["rounds"]) == (shown["Explained"], len(taken))
+    report = plain(reports.html(study, "Title", "", ""))
+    for name in ("Investors", "Explained", "Risk aversion", "Left on the table"):
+        assert shown[name] in report, name
+    held = page("frontier", "w-key")
+    beliefs = next(one.value for one in held.dataframe if "explained" in one.value)
+    assert beliefs["explained"].iloc[0] == shown["Explained"]
 
 
 def test_one_client_is_the_same_on_the_page_in_the_table_and_on_paper(state, study):

@@ -232,7 +232,26 @@ def test_the_keyboard_reaches_what_the_mouse_does(visit):
     text = " ".join(reached)
     assert "Example: Eight securities" in text
     assert "Learn" in text
-    page.get_by_role("button", name=re.compile("Example: Eight")).focus()
+    visit.close_in_peace()
+
+
+def test_the_keyboard_alone_comes_to_the_report_in_under_thirty_tab_stops(visit):
+    page = visit.page
+    stops = visit.tab_to("Example: Eight securities")
     page.keyboard.press("Enter")
     expect(visit.key("status")).to_contain_text("1,000 simulated")
+    steps = (  # what the next step in the strip says, and what it leads to; it has the focus
+        ("link", "Next: learn", visit.title("learn")),
+        ("button", "Next: learn", page.get_by_text("What came out").first),
+        ("link", "Read the frontier", page.get_by_text("Table of returns").first),
+        ("link", "See the preferences", page.get_by_text("Money left on the table").first),
+        ("link", "Get the report", page.get_by_role("heading", name="The report").first),
+    )
+    for role, name, reached in steps:
+        expect(visit.key("next_step").get_by_role(role, name=name).first).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(reached).to_be_visible()
+        visit.wait_until_idle()
+    stops += visit.tab_to("Report (HTML)")
+    assert stops < 30, stops
     visit.close_in_peace()

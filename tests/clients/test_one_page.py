@@ -94,6 +94,13 @@ def test_the_foot_speaks_to_the_client():
         assert said in foot
 
 
+def test_wealth_is_said_once_and_rounded_once():
+    book = bank(8)
+    top = client_page(book, book.ids[0], DAY).split("</header>")[0]
+    assert "wealth CHF 1,234,568" in top or "wealth 1,234,568 CHF" in top, top[-600:]
+    assert "1,234,567.89" not in top
+
+
 def test_many_trades_are_in_two_columns_and_the_small_ones_added_up():
     change = np.concatenate([-np.linspace(0.005, 0.04, 20), np.linspace(0.004, 0.041, 20)])
     change[-1] -= change.sum()

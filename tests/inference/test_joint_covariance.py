@@ -96,6 +96,24 @@ def test_a_covariance_of_few_months_is_corrected(seed):
     np.testing.assert_allclose(rows @ found.theta, values, atol=1e-9)
 
 
+def test_an_asset_that_no_stretch_tells_of_leaves_the_others_known():
+    """An anchor with a crumb of it must not carry what is open of it into every return."""
+    beliefs = R.copy()
+    beliefs[3] = -0.2  # nobody who believes this holds it
+    free = imop.portfolio_problem(Q)
+    held = imop.efficient_frontier(free, beliefs).at(np.linspace(0.3, 0.95, 60))
+    assert held[:, 3].max() == 0.0
+    average = 0.99 * held.mean(axis=0) + 0.01 * np.eye(8)[3]
+    rows = [held[0], average]
+    problem = imop.portfolio_problem(Q, anchors=[(row, float(row @ beliefs)) for row in rows])
+    found = fit_together(problem, held, beliefs, PERIODS)
+    assert np.abs(found.covariance[3]).max() == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(np.array(rows) @ found.covariance, 0.0, atol=1e-10)
+    told = np.delete(np.arange(8), 3)[(held > 0).sum(axis=0)[np.arange(8) != 3] > 10]
+    assert len(told) > 3
+    assert np.sqrt(np.diag(found.covariance))[told].max() < 0.1
+
+
 def test_another_covariance_changes_nothing_else():
     problem = imop.portfolio_problem(Q, upper=0.4, anchors=ANCHORS, names=list("abcdefgh"))
     other = with_covariance(problem, 2 * Q)

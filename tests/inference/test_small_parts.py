@@ -245,6 +245,14 @@ def test_more_than_ten_numbers_are_cut_at_their_quartiles(different, groups):
     assert found.nunique() == groups
 
 
+@pytest.mark.parametrize(("form", "groups"), [("0.{:02}", 4), ("0{:02}", 12), ("x{}", 12)])
+def test_numbers_that_a_file_gave_as_text_are_numbers_and_codes_are_not(form, groups):
+    given = pd.Series([form.format(number) for number in range(12)], dtype="str")
+    assert attribute_groups(given.index, given).nunique() == groups
+    named = group_labels(pd.DataFrame({"given": given.repeat(12).tolist()}), "given")
+    assert len(named.names) == groups
+
+
 def test_one_date_that_cannot_be_read_does_not_forbid_groups_by_year():
     dates = pd.DataFrame({"date": ["2020-01-31", "someday", "2021-06-30"] * 10})
     assert group_labels(dates, "year").names == ("2020", "2021", "not given")

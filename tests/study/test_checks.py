@@ -106,7 +106,7 @@ def test_strangers_short_histories_and_loose_anchors_are_said_with_their_numbers
     assert list(np.flatnonzero(strange.frame_investors["status"] == "outlier")) == [
         *range(0, 120, 10)
     ]
-    assert "8 assets rests on as much as 60 whole months" in found(strange, "history").sentence
+    assert "8 assets is known as well as from 60 months" in found(strange, "history").sentence
     share = 0.1 / (R[0] - R[6])
     assert f"{100 * share:.2f}%" in found(strange, "anchors").sentence
     order = [(POOR, CAUTION, NOTE).index(check.severity) for check in strange.checks]
