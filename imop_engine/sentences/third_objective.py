@@ -48,8 +48,8 @@ def sampled(fitted: int, total: int) -> str:
     if fitted >= total:
         return ""
     return (
-        f"{fitted:,} of {total:,} investors were fitted: those who hold hardly anything but the "
-        "assets that many hold, or an even sample of them."
+        f"{fitted:,} of {total:,} investors were fitted. The others hold assets that few hold or, "
+        "where there are very many investors, were not drawn into an even sample."
     )
 
 
