@@ -7,16 +7,17 @@ only be more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from imop_engine.arguments import Matrix, Vector
+from imop_engine.capabilities import LIMITED
 from imop_engine.efficiency_gap.measure import efficiency
 from imop_engine.errors import ImopError
-from imop_engine.problem import Problem, portfolio_problem
+from imop_engine.problem import Problem
 
 # A share of wealth from which an asset matters: half a per cent.
 MATTERS: Final = 0.005
@@ -52,6 +53,7 @@ def keeping(problem: Problem, theta: Vector, held: Vector, kept: NDArray[np.bool
     Returns:
         None where the limits leave no such portfolio.
 
+    >>> from imop_engine.problem import portfolio_problem
     >>> problem = portfolio_problem(np.diag([0.04, 0.04, 0.04]))
     >>> held, third = np.array([0.6, 0.3, 0.1]), np.array([False, False, True])
     >>> found = keeping(problem, np.array([0.02, 0.06, 9.0]), held, third)
@@ -98,13 +100,11 @@ def _together(
     """Investors who keep equally much: they choose from the same portfolios."""
     first = held[rows[0]]
     try:
-        rest = portfolio_problem(
-            problem.covariance,
+        rest = replace(
+            problem,
+            capabilities=LIMITED,
             lower=np.where(kept, first, problem.lower),
             upper=np.where(kept, first, problem.upper),
-            bounds=(float(theta.min()) - 1.0, float(theta.max()) + 1.0),
-            names=problem.names,
-            limits=problem.limits,
         )
         found = efficiency(rest, theta, held[rows])
     except ImopError:

@@ -15,6 +15,7 @@ from imop_engine.inference.attribute_groups import numbers_of
 from imop_engine.problem import Problem
 from imop_engine.report.frames import HELD_FROM, weight_edges
 from imop_engine.sentences import investors as say
+from imop_engine.study.outcome import OUTLIERS
 
 Flags = NDArray[np.bool_]
 
@@ -331,5 +332,5 @@ def investor_said(row: pd.Series[Any]) -> str:
         (float(low), float(high)) if known else None,
         float(row["risk_aversion"]),
         float(row["distance"]),
-        str(row["status"]).startswith("outlier"),
+        row["status"] in OUTLIERS,
     )

@@ -118,19 +118,20 @@ def outliers_kept(count: int, total: int, limit: float) -> CheckText:
     )
 
 
-def outliers_believed(count: int, total: int, limit: float) -> CheckText:
+def outliers_believed(count: int, total: int, limit: float, own: bool) -> CheckText:
     """Outliers take part, because the estimate that explains best sets nobody aside.
 
     Args:
         count: how many.
         total: of how many.
         limit: their least distance from the frontier, fractions of wealth.
+        own: whether the estimate lets every investor have beliefs of their own.
     """
     return CheckText(
         sentence=(
             f"{count:,} of {total:,} portfolios are further than {percent(limit)} of wealth from "
             "the frontier, and take part all the same: the estimate that explains the others best "
-            "counts their distance as a belief of their own and sets nobody aside."
+            f"sets nobody aside{'; it takes distances for beliefs of their own' if own else ''}."
         ),
         remedy=(
             "Look at who they are (their status is 'outlier, kept'), set them aside by name and "

@@ -178,7 +178,8 @@ def _people(study: Study, add: Add) -> None:
             add("outliers", CAUTION, far)
         elif study.settings.trim and study.fit.outliers:
             many = study.fit.outliers > ASIDE * total
-            far = say.outliers_believed(study.fit.outliers, total, study.fit.threshold)
+            own = study.dispersion is not None
+            far = say.outliers_believed(study.fit.outliers, total, study.fit.threshold, own)
             add("strays", CAUTION if many else NOTE, far)
         names = study.decisions.index.nunique()
         sharing, shared = _sharing(study.decisions.index, estimate.clusters)
