@@ -1,9 +1,9 @@
 """What is known of assets that nobody holds, or that everybody holds at the cap: a bound.
 
-Whoever does not hold asset i believes r_i <= rho_i, the price at which she would begin to
-(prices.py); at the cap it is the other way round. No single investor is taken at her word: a small
-holding may be lost among errors, and of many whose lam is measured with errors the one who seems
-to leave the asset out at the least price is an extreme. So a return is held against all of them.
+Whoever does not hold asset i believes r_i <= rho_i, the price at which holding it would begin
+(prices.py); at the cap it is the other way round. No single investor is believed: a small holding
+may be lost among errors, and of many whose lam is measured with errors the one who seems to leave
+the asset out at the least price is an extreme. So a return is held against all of them.
 At a return r above rho_i an investor would hold lam (r - rho_i) / v of the asset, v being the
 variance of the asset less that of what it replaces. The bound is the greatest return at which those
 who would hold it do not hold too little, all together, for errors in holdings and in lam. It is
@@ -107,9 +107,9 @@ class _Told:
     """
 
     rho: Vector  # each investor's price
-    gain: Vector  # how much of it she would hold for each unit of return above that
-    held: Vector  # what she holds, errors among it
-    own: Vector  # how far lam moves what she would hold: its standard error
+    gain: Vector  # how much of it would be held for each unit of return above that
+    held: Vector  # what is held, errors among it
+    own: Vector  # how far lam moves what would be held: its standard error
     history: Vector  # standard error of each price from the covariance, common to all
     pull: Vector  # how far each price follows lam
     weights: Vector  # of the returns in every price, lam staying where it is
@@ -152,7 +152,7 @@ def _told(
     own = np.sqrt(prices.lam_variance(noise_sd)) * abs(constant) / (lam * spare)
     history = np.zeros(len(rows))
     if periods is not None:
-        # k is a covariance: of the asset less what it replaces, and of what she holds
+        # k is a covariance: of the asset less what it replaces, and of what is held
         x = info.projection.points[rows]
         variance = np.einsum("ti,ij,tj->t", x, Q, x)
         history = np.sqrt((spare * variance + constant**2) / max(1.0, periods - 1.0)) / lam
@@ -184,7 +184,7 @@ def _greatest_return(
         for name in ("rho", "gain", "held", "own", "history")
     )
     order = np.argsort(rho, kind="stable")
-    # who holds it for reasons of her own makes all the others less sure, too
+    # who holds it for other reasons makes all the others less sure, too
     size = max(noise_sd**2, float(np.mean(held**2)))
     squares = gain**2
     both = squares * (size + own**2) * rows_of_one

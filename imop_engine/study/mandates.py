@@ -116,19 +116,21 @@ class MandateStudies:
         tells = [study for row, study in self._with_studies(rows) if row["status"] == "identified"]
         anchored = [row for row in rows if row["status"] == "anchored"]
         statuses = {row["status"] for row in rows}
-        if statuses <= set(OPEN) and statuses != {NOT_SEEN}:
+        bounded, together = statuses & {ABOVE, BELOW, BETWEEN}, self.combined
+        unknown = together is None or not together.known()[place]
+        if bounded and not anchored and (unknown or statuses <= set(OPEN)):
             low, high, status = _bounds_of_most(rows)
             return found | {
                 "estimate": np.nan, "low": low, "high": high, "status": status, "mandates": 0,
                 "probability": np.nan,
             }  # fmt: skip
-        together = self.combined
-        if anchored or together is None or not together.known()[place]:
+        if anchored or together is None or unknown:
             low, high = _within(rows)
             one = anchored[0] if anchored else rows[0]
+            relative = not anchored and "relative" in statuses
             return found | {
                 "estimate": one["estimate"] if anchored else np.nan, "low": low, "high": high,
-                "status": "anchored" if anchored else _status(rows),
+                "status": "relative" if relative else one["status"],
                 "mandates": len(anchored), "probability": np.nan,
             }  # fmt: skip
         estimate, shift = float(together.theta[place]), float(together.shift[place])
@@ -258,11 +260,3 @@ def _bounds_of_most(rows: list[Any]) -> tuple[float, float, str]:
     low, high = float(most["low"]["low"]), float(most["high"]["high"])
     # what contradicts itself says nothing
     return (low, high, BETWEEN) if low <= high else (np.nan, np.nan, NOT_SEEN)
-
-
-def _status(rows: list[Any]) -> str:
-    """As the mandates have it that say more than "not seen"; bounds from either side: bounded."""
-    said = {str(row["status"]) for row in rows} - {"not seen"}
-    if len(said) > 1:
-        return "bounded" if any(one.startswith("bounded") for one in said) else "relative"
-    return said.pop() if said else "not seen"
